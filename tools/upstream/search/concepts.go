@@ -1,32 +1,74 @@
 package search
 
 import (
+	"embed"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
 )
 
+// The files of words:
+//
+//   - stop: the words of requests that say nothing about a tool
+//   - foreign: those of other languages. Some are words of tools, such as die and
+//     os: a word in the name of a tool counts
+//   - actions: what tools do, and the words for it. A line is the words by which
+//     tools are named, a colon, and further words by which people ask. The words of
+//     a phrase are joined by _
+//   - things: what tools work on, in lines as those of actions
+//   - same: words that mean the same: short and irregular forms, and products
+//     people call by another name
+//   - products: well-known products and services, and what they are about: words
+//     by which people ask for them without their name
+//   - files: extensions of files, and the parts of tool names that fit them
+//
+//go:embed words/*.txt
+var tables embed.FS
+
+func wordsOf(file string) string {
+	text, _ := tables.ReadFile("words/" + file + ".txt") // it is there
+	return string(text)
+}
+
 // A concept is one line of the table: something tools do, or something they work
-// on, by whatever name.
-type concept int32
+// on, by whatever name. It is a term: its first word, or its number, after a mark.
+const (
+	anAction = "!"
+	aThing   = "#"
+)
+
+// Actions of most tools.
+var (
+	reading = []string{"!get", "!list", "!search"}
+	writing = []string{"!creat", "!delet", "!updat"}
+)
+
+// actionsAmong returns those of concepts that are actions.
+func actionsAmong(concepts []string) (found []string) {
+	for _, c := range concepts {
+		if strings.HasPrefix(c, anAction) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
 
 // A lexicon is the table in a form for looking up. Keys are stems; those of a
 // phrase are joined by a space.
 type lexicon struct {
-	asked   map[string][]concept // words of people: both sides of the colon
-	named   map[string][]concept // words of tools: the left side
-	same    map[string][]string  // words that mean the same
-	about   map[string][]string  // product: words that say what it is about
-	phrases map[string][]phrase  // by their first word
+	asked   map[string][]string // concepts by words of people: both sides of the colon
+	named   map[string][]string // concepts by words of tools: the left side
+	same    map[string][]string // words that mean the same
+	about   map[string][]string // product: words that say what it is about
+	phrases map[string][]phrase // by their first word
 	stop    map[string]bool
 	foreign map[string]bool
 	pieces  map[string]bool // words in scripts without spaces
 	longest int             // of those, in runes
-	actions concept         // concepts below are actions
-	total   concept
-	sorted  []string // keys of asked
+	sorted  []string        // keys of asked
 }
 
 // units follow next and last where they say when, which says nothing about a tool.
@@ -45,20 +87,19 @@ type phrase struct {
 // table is the lexicon; it takes about a millisecond to read, once.
 var table = sync.OnceValue(func() *lexicon {
 	x := &lexicon{
-		asked: map[string][]concept{}, named: map[string][]concept{},
+		asked: map[string][]string{}, named: map[string][]string{},
 		same: map[string][]string{}, about: map[string][]string{},
 		phrases: map[string][]phrase{}, stop: map[string]bool{}, foreign: map[string]bool{}, pieces: map[string]bool{},
 	}
-	for _, w := range strings.Fields(stopWords) {
+	for _, w := range strings.Fields(wordsOf("stop")) {
 		x.stop[fold(w)] = true
 	}
-	for _, w := range strings.Fields(foreignStopWords) {
+	for _, w := range strings.Fields(wordsOf("foreign")) {
 		x.foreign[fold(w)] = true
 		x.piece(w)
 	}
-	x.concepts(actions)
-	x.actions = x.total
-	x.concepts(things)
+	x.concepts(anAction, wordsOf("actions"))
+	x.concepts(aThing, wordsOf("things"))
 	for _, unit := range strings.Fields(units) {
 		for _, which := range []string{"next", "last", "this", "past", "every", "previous"} {
 			first := stem(which)
@@ -66,7 +107,7 @@ var table = sync.OnceValue(func() *lexicon {
 		}
 	}
 	x.sorted = slices.Sorted(maps.Keys(x.asked))
-	for line := range strings.Lines(same) {
+	for line := range strings.Lines(wordsOf("same")) {
 		keys := x.keys(line)
 		for _, k := range keys {
 			for _, other := range keys {
@@ -76,7 +117,7 @@ var table = sync.OnceValue(func() *lexicon {
 			}
 		}
 	}
-	for line := range strings.Lines(products) {
+	for line := range strings.Lines(wordsOf("products")) {
 		name, about, _ := strings.Cut(line, ":")
 		for _, k := range x.keys(name) {
 			x.about[k] = x.keys(about)
@@ -86,36 +127,39 @@ var table = sync.OnceValue(func() *lexicon {
 })
 
 // concepts reads lines of words of tools, a colon, and words of people.
-func (x *lexicon) concepts(lines string) {
+func (x *lexicon) concepts(mark, lines string) {
+	number := 0
 	for line := range strings.Lines(lines) {
 		named, asked, _ := strings.Cut(line, ":")
 		keys := x.keys(named)
 		if len(keys) == 0 {
 			continue
 		}
+		concept := mark + keys[0]
+		if mark == aThing { // whose first words are not all different
+			number++
+			concept = mark + strconv.Itoa(number)
+		}
 		for _, k := range keys {
-			x.named[k] = add(x.named[k], x.total)
-			x.asked[k] = add(x.asked[k], x.total)
+			x.named[k] = add(x.named[k], concept)
+			x.asked[k] = add(x.asked[k], concept)
 		}
 		for _, k := range x.keys(asked) {
-			x.asked[k] = add(x.asked[k], x.total)
+			x.asked[k] = add(x.asked[k], concept)
 		}
-		x.total++
 	}
 }
 
 // means returns what a word of a tool means. A searcher searches.
-func (x *lexicon) means(key string) []concept {
+func (x *lexicon) means(key string) []string {
 	if list := x.named[key]; len(list) > 0 || len(key) < 5 {
 		return list
 	}
-	verb, is := strings.CutSuffix(key, "er")
-	if !is {
-		return nil
-	}
-	for _, verb := range []string{verb, undouble(verb)} {
-		if list := x.named[verb]; len(list) > 0 && list[0] < x.actions {
-			return list
+	if verb, is := strings.CutSuffix(key, "er"); is {
+		for _, verb := range []string{verb, undouble(verb)} {
+			if list := x.named[verb]; len(actionsAmong(list)) > 0 {
+				return list
+			}
 		}
 	}
 	return nil
@@ -154,7 +198,7 @@ func (x *lexicon) piece(w string) {
 	}
 }
 
-// cut splits text of a script without spaces into the words of the table,
+// split splits text of a script without spaces into the words of the table,
 // longest first. What is in none is one word.
 func (x *lexicon) split(w string) []string {
 	var found []string
@@ -200,7 +244,7 @@ next:
 	return best, length
 }
 
-func add(list []concept, c concept) []concept {
+func add(list []string, c string) []string {
 	if n := len(list); n > 0 && list[n-1] == c {
 		return list
 	}

@@ -5,37 +5,20 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // filePatterns are the parts of tool names that fit files with an extension.
-var filePatterns = map[string][]string{
-	".pdf":  {"pdf", "document", "extract_text"},
-	".png":  {"image", "vision", "ocr"},
-	".jpg":  {"image", "vision", "ocr"},
-	".jpeg": {"image", "vision", "ocr"},
-	".gif":  {"image", "vision"},
-	".webp": {"image", "vision"},
-	".bmp":  {"image", "vision", "ocr"},
-	".doc":  {"document", "word", "extract_text"},
-	".docx": {"document", "word", "extract_text"},
-	".txt":  {"text", "document"},
-	".md":   {"markdown", "text", "document"},
-	".rtf":  {"document", "text"},
-	".csv":  {"csv", "spreadsheet", "data", "table"},
-	".xlsx": {"excel", "spreadsheet", "data", "table"},
-	".xls":  {"excel", "spreadsheet", "data", "table"},
-	".py":   {"python", "code", "execute"},
-	".js":   {"javascript", "code"},
-	".ts":   {"typescript", "code"},
-	".json": {"json", "data"},
-	".yaml": {"yaml", "data"},
-	".yml":  {"yaml", "data"},
-	".xml":  {"xml", "data"},
-	".html": {"html", "web", "scrape"},
-	".zip":  {"archive", "extract"},
-	".tar":  {"archive", "extract"},
-	".gz":   {"archive", "extract"},
-}
+var filePatterns = sync.OnceValue(func() map[string][]string {
+	patterns := map[string][]string{}
+	for line := range strings.Lines(wordsOf("files")) {
+		extensions, fit, _ := strings.Cut(line, ":")
+		for _, extension := range strings.Fields(extensions) {
+			patterns["."+extension] = strings.Fields(fit)
+		}
+	}
+	return patterns
+})
 
 // A Suggestion is a tool that fits some of the files, as an index into the names
 // of tools.
@@ -56,7 +39,7 @@ func ForFiles(files, names []string) []Suggestion {
 		lower := strings.ToLower(name)
 		for _, file := range files {
 			fits := false
-			for _, pattern := range filePatterns[extension(file)] {
+			for _, pattern := range filePatterns()[extension(file)] {
 				if strings.Contains(lower, pattern) {
 					fits = true
 					s.whole = s.whole || hasWords(name, pattern)
@@ -110,12 +93,7 @@ func (s *search) files() {
 			names[i] = t.name
 		}
 	}
-	top := 1.0
-	for t, score := range s.scores {
-		if s.kept[t] {
-			top = max(top, score)
-		}
-	}
+	top := max(1, s.best())
 	for _, f := range ForFiles(s.o.Files, names) {
 		share := 0.2
 		if f.whole {

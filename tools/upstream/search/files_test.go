@@ -36,10 +36,10 @@ func TestForFiles(t *testing.T) {
 			t.Errorf("%s suggests %q, want %q", test.files, got, test.want)
 		}
 	}
-	if n := len(filePatterns); n != 26 {
+	if n := len(filePatterns()); n != 26 {
 		t.Errorf("%d extensions, want 26", n)
 	}
-	for extension, patterns := range filePatterns {
+	for extension, patterns := range filePatterns() {
 		for _, pattern := range patterns {
 			if len(ForFiles([]string{"a" + extension}, []string{"x" + strings.ToUpper(pattern) + "y"})) != 1 {
 				t.Errorf("%s does not suggest %s", extension, pattern)

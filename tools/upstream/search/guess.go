@@ -26,7 +26,7 @@ func (s *search) guess(sl *slot, w word) {
 	}
 	sl.keys = append(sl.keys, found...)
 	for _, key := range found {
-		s.alternatives(sl, key, s.weights.near)
+		s.alternatives(sl, key, nearWeight)
 		s.concepts(sl, key, false)
 	}
 }
@@ -48,7 +48,7 @@ func (s *search) split(w string) (a, b string, ok bool) {
 
 // knows reports whether a stem is one of the table or of a tool.
 func (s *search) knows(key string) bool {
-	return len(key) > 2 && (len(s.x.asked[key]) > 0 || s.term(key) != nil)
+	return len(key) > 2 && (len(s.x.asked[key]) > 0 || s.having(key) != nil)
 }
 
 // inflected returns the word of the table or of a tool that begins as w does and
@@ -58,23 +58,13 @@ func (s *search) inflected(w string) string {
 		return ""
 	}
 	best, length := "", 0
-	try := func(key string) {
-		n := common(key, w)
-		if n < 4 || n*100 < 65*max(len(key), len(w)) || n < length || n == length && len(key) >= len(best) {
-			return
-		}
-		best, length = key, n
-	}
-	prefix := w[:4]
-	at, _ := slices.BinarySearch(s.x.sorted, prefix)
-	for ; at < len(s.x.sorted) && strings.HasPrefix(s.x.sorted[at], prefix); at++ {
-		try(s.x.sorted[at])
-	}
-	order := s.ix.order
-	at, _ = slices.BinarySearchFunc(order, prefix, func(n int32, p string) int { return strings.Compare(s.ix.words[n], p) })
-	for ; at < len(order) && strings.HasPrefix(s.ix.words[order[at]], prefix); at++ {
-		if s.size(s.ix.lists[order[at]]) > 0 {
-			try(s.ix.words[order[at]])
+	for _, list := range [][]string{s.x.sorted, s.ix.stems} {
+		at, _ := slices.BinarySearch(list, w[:4])
+		for ; at < len(list) && strings.HasPrefix(list[at], w[:4]); at++ {
+			if n := common(list[at], w); n >= 4 && n*100 >= 65*max(len(list[at]), len(w)) &&
+				(n > length || n == length && len(list[at]) < len(best)) && s.knows(list[at]) {
+				best, length = list[at], n
+			}
 		}
 	}
 	return best
@@ -93,9 +83,8 @@ func common(a, b string) int {
 
 // spelt returns how the name of a tool spells a stem, or the stem if none has it.
 func (s *search) spelt(stem string) string {
-	n := s.ix.terms[stem]
 	for t, e := range s.ix.tools {
-		if i := slices.IndexFunc(e.named, func(w nameWord) bool { return w.term == n }); i >= 0 && s.kept[t] {
+		if i := slices.IndexFunc(e.named, func(w nameWord) bool { return w.stem == stem }); i >= 0 && s.kept[t] {
 			return e.named[i].plain
 		}
 	}
@@ -106,12 +95,11 @@ func (s *search) spelt(stem string) string {
 func (s *search) misspelt(w string) string {
 	set, limit := letterSet(w), min(max(len(w)/4, 1), 2)
 	var candidates []string
-	for _, n := range s.ix.order {
-		c := s.ix.words[n]
+	for _, c := range s.ix.stems {
 		if gap := len(c) - len(w); len(c) < 3 || gap > limit || -gap > limit || bits.OnesCount32(letterSet(c)^set) > 2*limit {
 			continue
 		}
-		if s.size(s.ix.lists[n]) > 0 {
+		if len(s.having(c)) > 0 {
 			candidates = append(candidates, c)
 		}
 	}

@@ -6,6 +6,7 @@ package search
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -19,13 +20,9 @@ type Tool struct {
 
 // An Index finds tools. It does not change, and is safe for concurrent use.
 type Index struct {
-	tools   []entry
-	terms   map[string]int32 // words of tools: index into lists and words
-	lists   [][]posting
-	words   []string    // stems; "" for a phrase and other terms that are no word
-	order   []int32     // terms that are words, in the order of the words
-	ideas   [][]posting // by concept
-	weights weights
+	tools []entry
+	terms map[string][]posting // by stem, phrase, concept, or what a mark stands before
+	stems []string             // in order
 }
 
 // An entry is what is kept of a tool.
@@ -34,44 +31,221 @@ type entry struct {
 	name    string // with the server's, for files
 	letters string // of that
 	bare    int    // length of those of the tool's own name
-	actions uint64 // what it does, as bits of concepts
+	does    []string
 	named   []nameWord
-	plural  bool // the name has a word in the plural
 }
 
 // A nameWord is one word of a tool's name, and what it means.
 type nameWord struct {
-	plain string
-	term  int32
-	means []concept
+	word
+	means []string
 }
 
-// A posting says how much of a tool a word is: its frequency in all fields,
+// A posting says how much of a tool a term is: its frequency in all fields,
 // weighted and saturated.
 type posting struct {
 	tool   int32
 	weight float32
 }
 
-// New returns an index of tools.
-func New(tools []Tool) *Index { return build(tools, tuned()) }
+// Before a term that is no stem: a word of a name as it is written, a stem of the
+// name of a server. Concepts have marks, too.
+const (
+	writtenAs = "="
+	ofServer  = "@"
+	marks     = writtenAs + ofServer + aThing + anAction
+)
 
-func build(tools []Tool, w weights) *Index {
-	x := table()
-	ix := &Index{
-		tools: make([]entry, len(tools)), terms: make(map[string]int32, 8*len(tools)),
-		ideas: make([][]posting, x.total), weights: w,
-	}
-	d := document{ix: ix, x: x, weight: map[int32]float64{}, ideas: map[concept]float64{}}
+// What a word counts by where it stands, and after how many words it counts half,
+// in fields that are longer. They are constants so that what one tool says never
+// changes the score of another.
+const (
+	inName, inServer, inTitle, inLead, inRest, inParams, inParamText, inValues, inTags = 2, 1.5, 2, 1.2, 0.9, 0.5, 0.25, 0.6, 1
+
+	ofProduct = 0.4  // what a product of the tool's name is about
+	k1        = 1.2  // BM25's: how soon more of a word says no more
+	b         = 0.55 // BM25's: how much less a word says in a longer text
+
+	usualLead, usualRest, usualParams, usualText, usualValues = 10, 25, 5, 15, 6
+)
+
+const (
+	leadWords = 25      // of a description, at most, are its first sentence
+	verbWords = 4       // of it may say what the tool does
+	maxText   = 8 << 10 // bytes of a description, or of all texts of parameters, are read
+)
+
+// New returns an index of tools.
+func New(tools []Tool) *Index {
+	ix := &Index{tools: make([]entry, len(tools)), terms: make(map[string][]posting, 8*len(tools))}
+	d := document{x: table(), weight: map[string]float64{}}
 	for i, t := range tools {
-		d.add(i, t)
-	}
-	for n, list := range ix.lists {
-		ix.lists[n] = slices.Clip(list)
-		if ix.words[n] != "" {
-			ix.order = append(ix.order, int32(n))
+		clear(d.weight)
+		ix.tools[i] = d.read(t)
+		for term, weight := range d.weight {
+			list, known := ix.terms[term]
+			if !known {
+				term = strings.Clone(term)
+			}
+			ix.terms[term] = append(list, posting{int32(i), float32(weight / (k1 + weight))}) // the tenth occurrence says less than the first
 		}
 	}
-	slices.SortFunc(ix.order, func(a, b int32) int { return strings.Compare(ix.words[a], ix.words[b]) })
+	isStem := func(term string) bool {
+		return term != "" && !strings.Contains(term, " ") && !strings.Contains(marks, term[:1])
+	}
+	for term := range maps.Keys(ix.terms) {
+		if isStem(term) {
+			ix.stems = append(ix.stems, term)
+		}
+	}
+	slices.Sort(ix.stems)
 	return ix
+}
+
+// A document collects the words of one tool.
+type document struct {
+	x      *lexicon
+	weight map[string]float64 // by term
+	stems  []string
+}
+
+func (d *document) read(t Tool) entry {
+	e := entry{server: t.Server, name: t.Server + "_" + t.Name, bare: len(letters(t.Name))}
+	e.letters = letters(e.name)
+	server := words(t.Server)
+	name := withoutServer(words(t.Name), server)
+	d.field(name, inName, 0)
+	for _, w := range name {
+		if w.parts > 0 {
+			continue
+		}
+		d.weight[writtenAs+w.plain] = k1
+		if !d.x.stop[w.plain] {
+			w.plain, w.stem = strings.Clone(w.plain), strings.Clone(w.stem)
+			e.named = append(e.named, nameWord{w, d.x.means(w.stem)})
+		}
+	}
+	d.field(server, inServer, 0)
+	for _, w := range server {
+		d.weight[ofServer+w.stem] = k1
+	}
+	d.field(words(cut(t.Title)), inTitle, 0)
+	description := cut(t.Description)
+	text := words(description)
+	lead := leadOf(description, text)
+	d.field(text[:lead], inLead, usualLead)
+	d.field(text[lead:], inRest, usualRest)
+	s := schemaTexts(t.Schema)
+	d.field(words(cut(strings.Join(s.names, " "))), inParams, usualParams)
+	d.field(words(cut(strings.Join(s.descriptions, " "))), inParamText, usualText)
+	values := words(strings.Join(s.values, " "))
+	d.field(values, inValues, usualValues)
+	d.field(words(strings.Join(t.Tags, " ")), inTags, 0)
+	d.about(append(server, name...))
+	e.does = d.actions(name, text, values)
+	return e
+}
+
+// cut bounds a text.
+func cut(text string) string {
+	if len(text) > maxText {
+		return strings.ToValidUTF8(text[:maxText], "")
+	}
+	return text
+}
+
+// field adds the words of one field of a tool, and what they mean. A word counts less
+// in a long field, unless usual is 0.
+func (d *document) field(list []word, weight, usual float64) {
+	length := 0
+	d.stems = d.stems[:0]
+	for _, w := range list {
+		if !w.part {
+			length++
+		}
+		d.stems = append(d.stems, w.stem)
+	}
+	if usual > 0 {
+		weight /= 1 - b + b*float64(length)/usual
+	}
+	for i, w := range list {
+		if w.part && usual > usualParams {
+			continue // GitHub in a text is one word, and getUser as a name two
+		}
+		if !d.x.stop[w.plain] {
+			d.add(w.stem, weight)
+		}
+		if key, _ := d.x.phrase(d.stems, i); key != "" {
+			d.add(key, weight)
+		}
+	}
+}
+
+func (d *document) add(key string, weight float64) {
+	d.weight[key] += weight
+	for _, c := range d.x.means(key) {
+		d.weight[c] += weight
+	}
+}
+
+// about adds what products of those names are about.
+func (d *document) about(names []word) {
+	seen := map[string]bool{}
+	for _, w := range names {
+		for _, key := range d.x.about[w.stem] {
+			if !seen[key] {
+				seen[key] = true
+				d.add(key, ofProduct)
+			}
+		}
+	}
+}
+
+// actions returns what a tool does: what the first verb of its name says, and that
+// of its description; and its values, of which one may choose what it does.
+func (d *document) actions(name, text, values []word) (does []string) {
+	for _, list := range [][]word{name, text[:min(len(text), verbWords)]} {
+		for _, w := range list {
+			if found := actionsAmong(d.x.means(w.stem)); len(found) > 0 {
+				does = append(does, found...)
+				break
+			}
+		}
+	}
+	for _, w := range values {
+		for _, c := range d.x.named[w.stem] {
+			if w.parts == 0 && (slices.Contains(reading, c) || slices.Contains(writing, c)) {
+				does = append(does, c)
+			}
+		}
+	}
+	return does
+}
+
+// noise are words in names of tools that say nothing about them.
+var noise = map[string]bool{"api": true, "mcp": true, "tool": true, "server": true}
+
+// withoutServer removes the server's name from the front of a tool's, where many
+// servers repeat it, and noise.
+func withoutServer(name, server []word) []word {
+	n := 0
+	for n < len(name)-1 && (noise[name[n].stem] || slices.ContainsFunc(server, func(w word) bool { return w.stem == name[n].stem })) {
+		n++
+	}
+	return name[n:]
+}
+
+// leadOf returns how many words the first sentence of a description has.
+func leadOf(description string, list []word) int {
+	end := len(description)
+	for _, sep := range []string{". ", "\n", ".\n"} {
+		if i := strings.Index(description, sep); i > 0 && i < end {
+			end = i
+		}
+	}
+	lead := min(len(words(description[:end])), leadWords, len(list))
+	for lead < len(list) && list[lead].part {
+		lead++
+	}
+	return lead
 }

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -43,20 +44,40 @@ const (
 	usualLimit    = 10
 	maxQueryBytes = 2000 // the rest of a longer query is ignored
 	maxQueryWords = 60
+	weakShare     = 0.4 // of the query; a hit with less of it is a near miss
+	closeBy       = 0.8 // of the first hit's score; hits with more are as likely
+	maxNarrow     = 8
+)
+
+// What changes the score of a tool as a whole. None is critical: with a quarter more
+// or less of any, the results stay about the same.
+const (
+	agrees     = 0.1  // it does what the query asks, or something else
+	answers    = 0.35 // it changes something though the query is a question
+	hasName    = 0.35 // the query has its name
+	isOfMany   = 0.06 // its name has a word in the plural, as the query does
+	hasAll     = 0.75 // it has all words of the query
+	verbShare  = 0.8  // what to do says less than to what
+	verbRarity = 3.5  // at most, of a verb
 )
 
 // Search returns the tools that fit the query best.
 func (ix *Index) Search(query string, o Options) Results {
-	s := search{ix: ix, x: table(), o: o, weights: &ix.weights}
-	s.keep()
+	s := search{ix: ix, x: table(), o: o, scores: make([]float64, len(ix.tools)), matched: make([]float64, len(ix.tools))}
+	for i := range ix.tools {
+		if (o.Server == "" || strings.EqualFold(o.Server, ix.tools[i].server)) && (o.Keep == nil || o.Keep(i)) {
+			s.kept = append(s.kept, true)
+			s.count++
+		} else {
+			s.kept = append(s.kept, false)
+		}
+	}
 	if len(query) > maxQueryBytes {
 		query = strings.ToValidUTF8(query[:maxQueryBytes], "")
 	}
 	s.read(query)
 	s.score()
-	s.agreement()
-	s.names()
-	s.coverage()
+	s.adjust()
 	s.exact(query)
 	s.files()
 	return s.results()
@@ -64,71 +85,135 @@ func (ix *Index) Search(query string, o Options) Results {
 
 // A search is one query under way.
 type search struct {
-	ix      *Index
-	x       *lexicon
-	o       Options
-	weights *weights
-	kept    []bool
-	all     bool // every tool is kept
-	count   int  // tools kept
+	ix    *Index
+	x     *lexicon
+	o     Options
+	kept  []bool // tools that may be found
+	count int    // of them
 
 	slots []slot
-	used  map[concept]bool // meanings of the slots so far
-	asks  bool             // the query is a question
+	used  map[string]bool // meanings of the slots so far
+	asks  bool            // the query is a question
 
 	scores  []float64
 	matched []float64 // how much of the query's weight a tool has
 	total   float64   // the query's weight
 }
 
-// keep finds the tools that may be found.
-func (s *search) keep() {
-	n := len(s.ix.tools)
-	s.kept, s.scores, s.matched = make([]bool, n), make([]float64, n), make([]float64, n)
-	for i := range s.ix.tools {
-		if (s.o.Server == "" || strings.EqualFold(s.o.Server, s.ix.tools[i].server)) && (s.o.Keep == nil || s.o.Keep(i)) {
-			s.kept[i] = true
-			s.count++
-		}
+// having returns the tools that have a term, of those that are kept.
+func (s *search) having(term string) []posting {
+	list := s.ix.terms[term]
+	if s.count == len(s.kept) {
+		return list
 	}
-	s.all = s.count == n
-}
-
-// size returns how many tools of a list are kept.
-func (s *search) size(list []posting) int {
-	if s.all {
-		return len(list)
-	}
-	n := 0
+	var kept []posting
 	for _, p := range list {
 		if s.kept[p.tool] {
-			n++
+			kept = append(kept, p)
 		}
 	}
-	return n
+	return kept
 }
 
-// term returns the tools that have a word, or nil if none of them is kept.
-func (s *search) term(key string) []posting {
-	n, known := s.ix.terms[key]
-	if !known || s.size(s.ix.lists[n]) == 0 {
-		return nil
-	}
-	return s.ix.lists[n]
-}
-
-// results returns the hits in order, and what helps to go on.
-func (s *search) results() Results {
-	var r Results
-	for t, score := range s.scores {
-		if s.kept[t] && score > 0 {
-			r.Hits = append(r.Hits, Hit{t, score})
+// score gives each tool the best alternative of each slot.
+func (s *search) score() {
+	best := make([]float64, len(s.ix.tools))
+	for _, sl := range s.slots {
+		clear(best)
+		top := 0.0
+		for _, a := range sl.alternatives {
+			rare := rarity(len(a.list), s.count)
+			if sl.verb {
+				rare = min(rare, verbRarity) * verbShare
+			}
+			top = max(top, rare*a.weight)
+			for _, p := range a.list {
+				best[p.tool] = max(best[p.tool], a.weight*rare*float64(p.weight))
+			}
+		}
+		if len(sl.alternatives) == 0 {
+			top = rarity(0, s.count) / 2
+		}
+		if sl.extra {
+			top = 0
+		}
+		s.total += top
+		for t, v := range best {
+			s.scores[t] += v
+			s.matched[t] += min(top, 2*v)
 		}
 	}
-	slices.SortFunc(r.Hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Tool, b.Tool)) })
-	r.Hits = slices.Clone(r.Hits[:min(len(r.Hits), cmp.Or(max(s.o.Limit, 0), usualLimit))])
-	s.help(&r)
-	return r
+}
+
+// rarity is BM25's weight of a word that count of all tools have.
+func rarity(count, all int) float64 {
+	return math.Log(1 + (float64(all-count)+0.5)/(float64(count)+0.5))
+}
+
+// adjust prefers tools that do what the first verb of the query asks for, those of
+// whose name the query has more, and those that have all of the query to those that
+// have much of one word.
+func (s *search) adjust() {
+	asked := reading
+	if i := slices.IndexFunc(s.slots, func(sl slot) bool { return sl.actions != nil }); i >= 0 && !s.asks {
+		asked = s.slots[i].actions
+	}
+	terms, plural := map[string]bool{}, false // of names, and what they mean
+	for _, sl := range s.slots {
+		plural = plural || !sl.extra && !sl.verb && isPlural(sl.plain)
+		for _, key := range sl.keys {
+			terms[key] = true
+			for _, c := range s.x.asked[key] {
+				terms[c] = true
+			}
+		}
+	}
+	for t := range s.scores {
+		e := &s.ix.tools[t]
+		if s.scores[t] == 0 {
+			continue
+		}
+		switch {
+		case len(e.does) == 0:
+		case meet(e.does, asked):
+			s.scores[t] *= 1 + agrees
+		case meet(e.does, reading) && meet(asked, reading):
+			s.scores[t] *= 1 + agrees/2
+		case s.asks:
+			s.scores[t] *= 1 - answers
+		default:
+			s.scores[t] *= 1 - agrees
+		}
+		has := 0.0
+		for _, w := range e.named {
+			if terms[w.stem] || slices.ContainsFunc(w.means, func(c string) bool { return terms[c] }) {
+				has += 1 / float64(len(e.named))
+			}
+		}
+		s.scores[t] *= 1 + hasName*has
+		if plural && slices.ContainsFunc(e.named, func(w nameWord) bool { return isPlural(w.plain) }) {
+			s.scores[t] *= 1 + isOfMany
+		}
+		if s.total > 0 {
+			s.scores[t] *= 1 - hasAll + hasAll*s.share(t)
+		}
+	}
+}
+
+// meet reports whether two lists have something in common.
+func meet(a, b []string) bool {
+	return slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
+}
+
+// share returns how much of the query a tool has, from 0 to 1.
+func (s *search) share(t int) float64 { return min(1, s.matched[t]/s.total) }
+
+// best returns the highest score.
+func (s *search) best() (top float64) {
+	for _, score := range s.scores {
+		top = max(top, score)
+	}
+	return top
 }
 
 // letters returns the letters and digits of a text, by which names are compared.
@@ -143,18 +228,70 @@ func letters(text string) string {
 
 // exact puts the tool first whose name is the query, with its server's or without.
 func (s *search) exact(query string) {
-	name, top := letters(query), 0.0
-	if name == "" {
-		return
-	}
+	name, top := letters(query), s.best()
 	for t := range s.scores {
-		if s.kept[t] {
-			top = max(top, s.scores[t])
-		}
-	}
-	for t := range s.scores {
-		if e := &s.ix.tools[t]; s.kept[t] && (e.letters == name || strings.HasSuffix(e.letters, name) && e.bare == len(name)) {
+		e := &s.ix.tools[t]
+		if name != "" && s.kept[t] && (e.letters == name || strings.HasSuffix(e.letters, name) && e.bare == len(name)) {
 			s.scores[t] += top + 1
 		}
 	}
+}
+
+// results returns the hits in order, and what helps to go on.
+func (s *search) results() Results {
+	var r Results
+	for t, score := range s.scores {
+		if score > 0 {
+			r.Hits = append(r.Hits, Hit{t, score})
+		}
+	}
+	slices.SortFunc(r.Hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Tool, b.Tool)) })
+	r.Hits = slices.Clone(r.Hits[:min(len(r.Hits), cmp.Or(max(s.o.Limit, 0), usualLimit))])
+	for _, sl := range s.slots {
+		if !sl.extra && (len(sl.alternatives) == 0 || sl.near != "") {
+			r.Unknown = append(r.Unknown, Guess{sl.plain, sl.near})
+		}
+	}
+	r.Weak = len(r.Hits) == 0 || s.total > 0 && s.share(r.Hits[0].Tool) < weakShare
+	likely := r.Hits
+	if !r.Weak {
+		if i := slices.IndexFunc(likely, func(h Hit) bool { return h.Score < closeBy*likely[0].Score }); i > 0 {
+			likely = likely[:i]
+		}
+	}
+	if len(likely) > 1 {
+		r.Narrow = s.narrow(likely)
+	}
+	return r
+}
+
+// narrow returns what tells hits apart that are as good as the first.
+func (s *search) narrow(likely []Hit) (words []string) {
+	asked, count := map[string]bool{}, map[string]int{}
+	for _, sl := range s.slots {
+		for _, key := range sl.keys {
+			asked[key] = true
+		}
+	}
+	var named []nameWord
+	for _, h := range likely {
+		e := &s.ix.tools[h.Tool]
+		if !slices.Contains(words, e.server) {
+			words = append(words, e.server)
+		}
+		named = append(named, e.named...)
+	}
+	if words = words[:min(len(words), maxNarrow/2)]; len(words) == 1 {
+		words = nil
+	}
+	for _, w := range named {
+		count[w.stem]++
+	}
+	for _, w := range named {
+		known := asked[w.stem] || slices.ContainsFunc(words, func(n string) bool { return strings.EqualFold(n, w.plain) || stem(n) == w.stem })
+		if !known && len(words) < maxNarrow && count[w.stem] < len(likely) {
+			words = append(words, w.plain)
+		}
+	}
+	return words
 }

@@ -12,7 +12,7 @@ type slot struct {
 	plain        string
 	keys         []string // stems it can be found by
 	alternatives []alternative
-	action       uint64
+	actions      []string
 	verb         bool   // says only what to do
 	extra        bool   // is no word of the person's: it counts, but is not missed
 	near         string // word of a tool that was taken instead
@@ -23,6 +23,11 @@ type alternative struct {
 	list   []posting
 	weight float64
 }
+
+// What counts beside a word of the query itself: another of the same concept, a meaning
+// the query has already, a guess, two words as one, and the very form of a
+// word.
+const conceptWeight, repeated, nearWeight, pairWeight, formWeight = 0.6, 0.7, 0.6, 0.3, 0.15
 
 // questions are the first words of what asks to read, not to change.
 var questions = strings.Fields("what which who whose when where how why is are does did was were has have any " +
@@ -35,7 +40,7 @@ var amounts = strings.Fields("many much big large long far old often fast is are
 
 // read makes slots of the query's words.
 func (s *search) read(query string) {
-	s.used = map[concept]bool{}
+	s.used = map[string]bool{}
 	seen := map[string]bool{}
 	list := s.whole(words(query))
 	list = list[:min(len(list), maxQueryWords)]
@@ -59,7 +64,7 @@ func (s *search) read(query string) {
 		seen[key] = true
 		s.slots = append(s.slots, s.slot(key, list[i:i+length]))
 	}
-	s.pairs(list)
+	s.extras(list)
 }
 
 // stops reports whether a word of the query says nothing about a tool. A number
@@ -69,7 +74,7 @@ func (s *search) stops(plain string) bool {
 	case s.x.stop[plain], strings.Trim(plain, "0123456789") == "", len(plain) < 2:
 		return true
 	case s.x.foreign[plain]:
-		return s.term(writtenAs+plain) == nil
+		return s.having(writtenAs+plain) == nil
 	}
 	return false
 }
@@ -105,7 +110,7 @@ func (s *search) slot(key string, list []word) slot {
 	s.alternatives(&sl, key, 1)
 	exact := len(sl.alternatives) > 0
 	for _, other := range s.x.same[key] {
-		s.alternatives(&sl, other, s.weights.same)
+		s.alternatives(&sl, other, 1)
 	}
 	s.concepts(&sl, key, exact)
 	for _, other := range s.x.same[key] {
@@ -117,20 +122,20 @@ func (s *search) slot(key string, list []word) slot {
 		for _, p := range list {
 			sl.keys = append(sl.keys, p.stem)
 			if !exact && !s.stops(p.plain) {
-				s.alternatives(&sl, p.stem, s.weights.concept)
+				s.alternatives(&sl, p.stem, conceptWeight)
 			}
 		}
 	case len(sl.alternatives) == 0:
 		s.guess(&sl, list[0])
 	}
-	sl.action = s.x.bits(s.x.asked[key])
-	sl.verb = sl.action != 0 && !slices.ContainsFunc(s.x.asked[key], func(c concept) bool { return c >= s.x.actions })
+	sl.actions = actionsAmong(s.x.asked[key])
+	sl.verb = len(sl.actions) > 0 && len(sl.actions) == len(s.x.asked[key])
 	return sl
 }
 
 // alternatives adds the tools that have a word.
 func (s *search) alternatives(sl *slot, key string, weight float64) {
-	if list := s.term(key); list != nil {
+	if list := s.having(key); list != nil {
 		sl.alternatives = append(sl.alternatives, alternative{list, weight})
 	}
 }
@@ -139,45 +144,42 @@ func (s *search) alternatives(sl *slot, key string, weight float64) {
 // that an earlier word had counts less; that of a word no tool has counts more.
 func (s *search) concepts(sl *slot, key string, exact bool) {
 	for _, c := range s.x.asked[key] {
-		list := s.ix.ideas[c]
-		if s.size(list) == 0 {
+		list := s.having(c)
+		if len(list) == 0 {
 			continue
 		}
-		weight := s.weights.concept
+		weight := conceptWeight
 		if !exact {
-			weight = s.weights.only
+			weight = 1
 		}
 		if s.used[c] {
-			weight *= s.weights.repeat
+			weight *= repeated
 		}
 		s.used[c] = true
 		sl.alternatives = append(sl.alternatives, alternative{list, weight})
 	}
 }
 
-// pairs adds neighbours in the query that are one word for some tools, git hub,
-// words that a name has in the same form, and names of servers.
-func (s *search) pairs(list []word) {
+// extras adds words that a name has in the same form, names of servers, and neighbours
+// that are one word for some tools: git hub, target date.
+func (s *search) extras(list []word) {
+	extra := func(term string, weight float64) {
+		if found := s.having(term); found != nil {
+			s.slots = append(s.slots, slot{alternatives: []alternative{{found, weight}}, extra: true})
+		}
+	}
 	for i, w := range list {
 		if s.stops(w.plain) {
 			continue
 		}
+		if i > 0 && w.plain != list[i-1].plain && !s.stops(list[i-1].plain) {
+			extra(stem(list[i-1].plain+w.plain), pairWeight)
+		}
 		if len(s.x.about[w.stem]) > 0 || len(s.x.asked[w.stem]) == 0 { // a product, and no common word
 			for _, key := range append([]string{w.stem}, s.x.same[w.stem]...) {
-				if found := s.term(ofServer + key); found != nil {
-					s.slots = append(s.slots, slot{alternatives: []alternative{{found, s.weights.product}}, extra: true})
-				}
+				extra(ofServer+key, 1)
 			}
 		}
-		if found := s.term(writtenAs + w.plain); found != nil {
-			s.slots = append(s.slots, slot{alternatives: []alternative{{found, s.weights.form}}, extra: true})
-		}
-		if i == 0 || w.plain == list[i-1].plain || s.stops(list[i-1].plain) {
-			continue
-		}
-		joined := list[i-1].plain + w.plain
-		if found := s.term(stem(joined)); found != nil {
-			s.slots = append(s.slots, slot{plain: joined, alternatives: []alternative{{found, s.weights.pair}}, extra: true})
-		}
+		extra(writtenAs+w.plain, formWeight)
 	}
 }

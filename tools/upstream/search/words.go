@@ -87,31 +87,19 @@ func newWord(s string) word {
 // fold returns s in lower case and without accents.
 func fold(s string) string {
 	s = strings.ToLower(s)
-	ascii := true
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			ascii = false
-			break
-		}
-	}
-	if ascii {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return s
 	}
-	var b strings.Builder
 	letter := rune(0)
-	for _, r := range norm.NFD.String(s) {
+	return norm.NFC.String(strings.Map(func(r rune) rune {
 		switch {
-		case unicode.Is(unicode.Mn, r) && letter < 0x0400: // an accent in Latin and Greek makes no other letter
-		case r == 'ß':
-			b.WriteString("ss")
-		default:
-			b.WriteRune(r)
-		}
-		if !unicode.Is(unicode.Mn, r) {
+		case !unicode.Is(unicode.Mn, r):
 			letter = r
+		case letter < 0x0400: // an accent in Latin and Greek makes no other letter
+			return -1
 		}
-	}
-	return norm.NFC.String(b.String())
+		return r
+	}, norm.NFD.String(strings.ReplaceAll(s, "ß", "ss"))))
 }
 
 // stem removes the endings by which English words of one family differ: create,
