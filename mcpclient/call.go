@@ -24,7 +24,6 @@ type call struct {
 	abandon func()          // ends http
 	over    chan struct{}   // closed when there is an outcome, or the server knows that nobody waits for it
 	unread  bool            // http goes on until what is left of the response has been read
-	written atomic.Int64    // bytes on a stream up to its end
 
 	progress *progressQueue // nil if nobody asked for it
 

@@ -228,17 +228,6 @@ type Request struct {
 	// InputSchema is that of the tool which tools/call calls. It is needed if it has
 	// x-mcp-header.
 	InputSchema json.RawMessage
-
-	// Capabilities are those of the client in this request, in 2026-07-28; nil is what
-	// the handlers make of them. A gateway gives those of its caller.
-	Capabilities json.RawMessage
-
-	// RelayInput returns a result that requires input (resultType input_required) as it
-	// is, instead of having the handlers provide the input. The caller sends another
-	// request, with the responses and the state of that result; nil is none.
-	RelayInput     bool
-	InputResponses json.RawMessage
-	RequestState   json.RawMessage
 }
 
 // Progress is how far a call has got.
@@ -282,7 +271,7 @@ func (c *Client) Do(ctx context.Context, req Request) (json.RawMessage, error) {
 func (c *Client) do(ctx context.Context, req Request) (json.RawMessage, error) {
 	for range maxRounds {
 		result, err := c.roundTrip(ctx, &req)
-		if err != nil || req.RelayInput || !c.modern() || !requiresInput(result) {
+		if err != nil || !c.modern() || !requiresInput(result) {
 			return result, err
 		}
 		var required struct {
@@ -296,7 +285,15 @@ func (c *Client) do(ctx context.Context, req Request) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		req.InputResponses, req.RequestState = jsonrpc.AppendValue(nil, answers), required.State
+		given, err := givenParams(req.Params)
+		if err != nil {
+			return nil, err
+		}
+		given = rawjson.With(given, "inputResponses", jsonrpc.AppendValue(nil, answers))
+		if given = rawjson.Without(given, "requestState"); required.State != nil {
+			given = rawjson.With(given, "requestState", required.State)
+		}
+		req.Params = json.RawMessage(given)
 	}
 	return nil, fmt.Errorf("the server still requires input after %d rounds of %s", maxRounds, req.Method)
 }

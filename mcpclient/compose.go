@@ -12,15 +12,14 @@ import (
 )
 
 // compose writes the message of a request: its parameters as they were given, with
-// the input that was required, and what the protocol sets in _meta.
+// what the protocol sets in _meta.
 func (c *Client) compose(out *outgoing, req *Request, id int64) error {
 	given, err := givenParams(req.Params)
 	if err != nil {
 		return fmt.Errorf("the parameters of %s: %w", req.Method, err)
 	}
 	p := c.peer.Load()
-	size := len(given) + len(p.about) + len(p.capabilities) + len(req.Capabilities) + len(req.InputResponses) + len(req.RequestState) + 256
-	b := append(make([]byte, 0, size), `{"jsonrpc":"2.0","id":`...)
+	b := append(make([]byte, 0, len(given)+len(p.about)+len(p.capabilities)+256), `{"jsonrpc":"2.0","id":`...)
 	b = strconv.AppendInt(b, id, 10)
 	b = rawjson.AppendString(append(b, `,"method":`...), req.Method)
 	b = append(b, `,"params":`...)
@@ -61,46 +60,14 @@ func givenParams(params any) ([]byte, error) {
 
 // appendParams appends the parameters of a request.
 func (p *peer) appendParams(b []byte, req *Request, given []byte, id int64) ([]byte, error) {
-	own := bytes.Contains(given, []byte(`"_meta"`))
-	if !own && !p.modern && req.Progress == nil && req.InputResponses == nil && req.RequestState == nil {
+	meta := rawjson.Member(given, "_meta")
+	switch {
+	case meta != nil:
+		given = rawjson.Without(given, "_meta")
+	case !p.modern && req.Progress == nil:
 		return append(b, given...), nil
 	}
-	var meta []byte
-	start := len(b)
-	if !own && req.InputResponses == nil && req.RequestState == nil {
-		b = append(b, bytes.TrimRight(given[:len(given)-1], " \t")...)
-	} else {
-		b = append(b, '{')
-		err := rawjson.Object(given, func(name, value []byte) error {
-			switch string(name) {
-			case "_meta":
-				meta = value
-				return nil
-			case "inputResponses", "requestState":
-				if req.InputResponses != nil || req.RequestState != nil {
-					return nil
-				}
-			}
-			b = appendMember(b, name, value)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		if req.InputResponses != nil {
-			b = appendMember(b, []byte("inputResponses"), req.InputResponses)
-		}
-		if req.RequestState != nil {
-			b = appendMember(b, []byte("requestState"), req.RequestState)
-		}
-		switch {
-		case meta != nil || p.modern || req.Progress != nil:
-		case req.InputResponses == nil && req.RequestState == nil:
-			return append(b[:start], given...), nil
-		default:
-			return append(b, '}'), nil
-		}
-	}
+	b = append(b, bytes.TrimRight(given[:len(given)-1], " \t")...)
 	b = append(appendMember(b, []byte("_meta"), nil), '{')
 	logLevel := p.logLevel
 	if meta != nil {
@@ -126,12 +93,8 @@ func (p *peer) appendParams(b []byte, req *Request, given []byte, id int64) ([]b
 		b = strconv.AppendInt(appendMember(b, []byte("progressToken"), nil), id, 10)
 	}
 	if p.modern {
-		capabilities := req.Capabilities
-		if capabilities == nil {
-			capabilities = p.capabilities
-		}
 		b = append(appendComma(b), p.about...)
-		b = appendMember(b, []byte(mcp.MetaKeyClientCapabilities), capabilities)
+		b = appendMember(b, []byte(mcp.MetaKeyClientCapabilities), p.capabilities)
 		if logLevel != nil {
 			b = appendMember(b, []byte(mcp.MetaKeyLogLevel), logLevel)
 		}

@@ -85,11 +85,7 @@ func TestParams(t *testing.T) {
 			`{"_meta":{"progressToken":"ID"}}`, `{"_meta":{"progressToken":"ID",` + modernMeta + `{}}}`},
 		{"progress alone", mcpclient.Request{Params: raw(`{"b":[{}] }`), Progress: progress},
 			`{"b":[{}],"_meta":{"progressToken":"ID"}}`, `{"b":[{}],"_meta":{"progressToken":"ID",` + modernMeta + `{}}}`},
-		{"input", mcpclient.Request{Params: raw(`{"b":2,"requestState":"old"}`), InputResponses: raw(`{"q":{"action":"accept"}}`), RequestState: raw(`"s\u002f"`)},
-			`{"b":2,"inputResponses":{"q":{"action":"accept"}},"requestState":"s\u002f"}`,
-			`{"b":2,"inputResponses":{"q":{"action":"accept"}},"requestState":"s\u002f","_meta":{` + modernMeta + `{}}}`},
-		{"capabilities", mcpclient.Request{Capabilities: raw(`{"sampling":{}}`)}, `{}`, `{"_meta":{` + modernMeta + `{"sampling":{}}}}`},
-		{"text like _meta", mcpclient.Request{Params: raw(`{"a":"\"_meta\"", "c":"_meta"}`)}, `{"a":"\"_meta\"", "c":"_meta"}`, `{"a":"\"_meta\"","c":"_meta","_meta":{` + modernMeta + `{}}}`},
+		{"text like _meta", mcpclient.Request{Params: raw(`{"a":"\"_meta\"", "c":"_meta"}`)}, `{"a":"\"_meta\"", "c":"_meta"}`, `{"a":"\"_meta\"", "c":"_meta","_meta":{` + modernMeta + `{}}}`},
 		{"no object", mcpclient.Request{Params: raw(`[1]`)}, "", ""},
 		{"a _meta that is none", mcpclient.Request{Params: raw(`{"_meta":1}`)}, "", ""},
 		{"what has no JSON", mcpclient.Request{Params: func() {}}, "", ""},
@@ -117,5 +113,23 @@ func TestParams(t *testing.T) {
 				t.Errorf("modern: %s, error %v\nwant %s", got, err, c.modern)
 			}
 		})
+	}
+}
+
+// TestInput checks that a call which requires input is made again with it.
+func TestInput(t *testing.T) {
+	answer := func(context.Context, json.RawMessage) (any, error) { return json.RawMessage(`{"action":"accept"}`), nil }
+	c := newHTTP(t, mcpclient.Options{Name: "t", Version: "1", Handlers: map[string]mcpclient.Handler{"elicitation/create": answer}},
+		func(_ *http.Request, _ string, id, params json.RawMessage) *http.Response {
+			result := string(params)
+			if !strings.Contains(result, "inputResponses") {
+				result = `{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create"}},"requestState":"s\u002f"}`
+			}
+			return jsonResponse(200, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
+		})
+	got, err := c.Do(t.Context(), mcpclient.Request{Method: "tools/call", Params: json.RawMessage(`{"b":2,"requestState":"old"}`)})
+	want := `{"b":2,"inputResponses":{"q":{"action":"accept"}},"requestState":"s\u002f","_meta":{` + modernMeta + `{"elicitation":{}}}}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s, error %v\nwant %s", got, err, want)
 	}
 }

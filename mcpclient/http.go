@@ -10,10 +10,8 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -21,6 +19,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"toolserver/jsonrpc"
+	"toolserver/lazyregexp"
 	"toolserver/sse"
 )
 
@@ -48,7 +47,7 @@ func (e *HTTPError) Error() string {
 	return said
 }
 
-var isPage = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<[A-Za-z!?/]`) })
+var isPage = lazyregexp.New(`<[A-Za-z!?/]`)
 
 // ErrSessionEnded is the error of requests whose session the server does not know
 // any more: it has not looked at them. A new connection begins a new one.
@@ -230,9 +229,7 @@ func (t *httpTransport) failure(resp *http.Response, body []byte) error {
 // client, rather than about a request.
 func NamesSession(text string) bool { return session().MatchString(text) }
 
-var session = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\bsession|not (been )?initiali[sz]ed|uninitiali[sz]ed|before initiali[sz]`)
-})
+var session = lazyregexp.New(`(?i)\bsession|not (been )?initiali[sz]ed|uninitiali[sz]ed|before initiali[sz]`)
 
 func httpError(resp *http.Response, body []byte) *HTTPError {
 	if body == nil {

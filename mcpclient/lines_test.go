@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bufio"
 	"io"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ func FuzzLines(f *testing.F) {
 			}
 		}
 		for _, in := range []io.Reader{strings.NewReader(input), iotest.OneByteReader(strings.NewReader(input)), iotest.DataErrReader(strings.NewReader(input))} {
-			r := lineReader{in: in, limit: int(limit), buf: make([]byte, 512)}
+			r := lineReader{in: bufio.NewReaderSize(in, 512), limit: int(limit)}
 			var got []string
 			var owned [][]byte
 			var copies []string

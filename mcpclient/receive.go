@@ -61,9 +61,6 @@ func (c *Client) answered(from *call, msg *jsonrpc.Message, owned bool) {
 	if x.abandon != nil && x != from { // it came on another stream
 		x.abandon()
 	}
-	if t, ok := c.transport.(*stdioTransport); ok {
-		t.answered(x)
-	}
 	if !x.asks {
 		return
 	}

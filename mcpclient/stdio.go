@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,22 +15,15 @@ import (
 // stallTime is how long a server may leave what is written unread.
 const stallTime = 30 * time.Second
 
-// pipeRoom is how many bytes any pipe takes although nobody reads.
-const pipeRoom = 4096
-
-// stdioTransport has messages as lines. One goroutine reads. Callers write, unless
-// that might keep them longer than their context.
+// stdioTransport has messages as lines. One goroutine reads, and one for each message
+// writes, so that a server that does not read keeps no caller longer than its context.
 type stdioTransport struct {
 	client *Client
 	rw     io.ReadWriteCloser
 	closed func() error
 
 	writing chan struct{} // whoever writes has put a token in
-	stalled *time.Timer   // ends the connection
-	written int64         // bytes; guarded by writing, as is stalled
-
-	mu   sync.Mutex
-	read int64 // bytes that the server must have read, since it has answered what they ask
+	stalled *time.Timer   // ends the connection; guarded by writing
 }
 
 // Connect connects to a server over a pair of streams, such as the pipes of a
@@ -46,7 +40,7 @@ func Connect(ctx context.Context, rw io.ReadWriteCloser, opts Options) (*Client,
 }
 
 func (t *stdioTransport) receive() {
-	in := lineReader{in: t.rw, limit: t.client.opts.MaxMessageBytes, buf: make([]byte, lineBuffer)}
+	in := lineReader{bufio.NewReaderSize(t.rw, lineBuffer), t.client.opts.MaxMessageBytes}
 	for {
 		line, owned, err := in.next()
 		switch {
@@ -82,51 +76,23 @@ func (c *Client) tooLong(ends []byte) {
 	}
 }
 
-// send writes a message. What the pipe has room for is written at once; the rest by
-// a goroutine, so that a server that does not read keeps nobody longer than ctx.
-func (t *stdioTransport) send(ctx context.Context, out *outgoing, x *call) error {
+func (t *stdioTransport) send(ctx context.Context, out *outgoing, _ *call) error {
 	select {
 	case t.writing <- struct{}{}:
-	default:
-		select {
-		case t.writing <- struct{}{}:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-t.client.ctx.Done():
-			return t.client.Err()
-		}
-	}
-	line := append(out.msg, '\n')
-	t.written += int64(len(line))
-	if x != nil {
-		x.written.Store(t.written)
-	}
-	t.mu.Lock()
-	unread := t.written - t.read
-	t.mu.Unlock()
-	if unread <= pipeRoom {
-		return t.write(line)
-	}
-	return t.client.start(func() { _ = t.write(line) })
-}
-
-func (t *stdioTransport) write(line []byte) error {
-	t.stalled.Reset(stallTime)
-	_, err := t.rw.Write(line)
-	t.stalled.Stop()
-	<-t.writing
-	if err != nil {
-		t.client.fail(fmt.Errorf("writing to the server: %w", err))
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.client.ctx.Done():
 		return t.client.Err()
 	}
-	return nil
-}
-
-// answered notes that the server has read a request.
-func (t *stdioTransport) answered(x *call) {
-	t.mu.Lock()
-	t.read = max(t.read, x.written.Load())
-	t.mu.Unlock()
+	return t.client.start(func() {
+		t.stalled.Reset(stallTime)
+		_, err := t.rw.Write(append(out.msg, '\n'))
+		t.stalled.Stop()
+		<-t.writing
+		if err != nil {
+			t.client.fail(fmt.Errorf("writing to the server: %w", err))
+		}
+	})
 }
 
 func (t *stdioTransport) connected() {}
