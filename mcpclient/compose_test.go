@@ -118,7 +118,9 @@ func TestParams(t *testing.T) {
 
 // TestInput checks that a call which requires input is made again with it.
 func TestInput(t *testing.T) {
-	answer := func(context.Context, json.RawMessage) (any, error) { return json.RawMessage(`{"action":"accept"}`), nil }
+	answer := func(context.Context, json.RawMessage) (any, error) {
+		return json.RawMessage(`{"action":"accept"}`), nil
+	}
 	c := newHTTP(t, mcpclient.Options{Name: "t", Version: "1", Handlers: map[string]mcpclient.Handler{"elicitation/create": answer}},
 		func(_ *http.Request, _ string, id, params json.RawMessage) *http.Response {
 			result := string(params)
