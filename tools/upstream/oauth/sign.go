@@ -4,17 +4,15 @@ import (
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
-	"crypto/rand"
 	"crypto/rsa"
-	_ "crypto/sha256" // the hashes of the algorithms
-	_ "crypto/sha512"
 	"crypto/x509"
-	"encoding/base64"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
+
+	"github.com/golang-jwt/jwt/v5"
 
 	"toolserver/tools/signin"
 )
@@ -76,49 +74,13 @@ func algorithms(key crypto.Signer) []string {
 
 // jwt returns claims, signed. The algorithm is added to the header.
 func (s signer) jwt(header, claims map[string]any) (string, error) {
-	header["alg"] = s.algorithm
-	head, err := json.Marshal(header)
-	if err != nil {
-		return "", err
+	method := jwt.GetSigningMethod(s.algorithm)
+	if method == nil {
+		return "", errors.New("no private key")
 	}
-	body, err := json.Marshal(claims)
-	if err != nil {
-		return "", err
-	}
-	signed := base64.RawURLEncoding.EncodeToString(head) + "." + base64.RawURLEncoding.EncodeToString(body)
-	signature, err := s.sign([]byte(signed))
-	return signed + "." + base64.RawURLEncoding.EncodeToString(signature), err
-}
-
-// sign returns the signature of a text as JSON Web Signature has it (RFC 7518).
-func (s signer) sign(text []byte) ([]byte, error) {
-	hash := crypto.SHA256
-	if s.algorithm == "ES384" {
-		hash = crypto.SHA384
-	}
-	h := hash.New()
-	h.Write(text)
-	digest := h.Sum(nil)
-	switch key := s.key.(type) {
-	case ed25519.PrivateKey:
-		return key.Sign(rand.Reader, text, crypto.Hash(0))
-	case *ecdsa.PrivateKey: // both numbers, with leading zeros
-		r, v, err := ecdsa.Sign(rand.Reader, key, digest)
-		if err != nil {
-			return nil, err
-		}
-		size := key.Params().BitSize / 8
-		signature := make([]byte, 2*size)
-		r.FillBytes(signature[:size])
-		v.FillBytes(signature[size:])
-		return signature, nil
-	case *rsa.PrivateKey:
-		if s.algorithm == "PS256" {
-			return rsa.SignPSS(rand.Reader, key, hash, digest, &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash})
-		}
-		return rsa.SignPKCS1v15(rand.Reader, key, hash, digest)
-	}
-	return nil, errors.New("no private key")
+	token := jwt.NewWithClaims(method, jwt.MapClaims(claims))
+	maps.Copy(token.Header, header)
+	return token.SignedString(s.key)
 }
 
 // assertionLife is how long an assertion that authenticates this client is valid.
@@ -127,7 +89,7 @@ const assertionLife = time.Minute
 // assertion authenticates a client at the authorization server of an issuer (RFC 7523).
 func (c *Client) assertion(clientID, issuer string) (string, error) {
 	now := c.now()
-	return c.key.jwt(map[string]any{"typ": "JWT"}, map[string]any{
+	return c.key.jwt(nil, map[string]any{
 		"iss": clientID, "sub": clientID, "aud": issuer, "jti": signin.Secret(16), "iat": now.Unix(), "exp": now.Add(assertionLife).Unix(),
 	})
 }
