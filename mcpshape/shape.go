@@ -37,7 +37,6 @@ type repair struct {
 	notes   []string
 	dropped int      // notes that there was no room for
 	path    [][]byte // to the value that is being repaired
-	room    members  // of the objects on the path
 
 	// Of the schema that is being repaired.
 	output     bool            // it is that of results
@@ -113,16 +112,6 @@ func (all members) at(name string) int {
 // once leaves out members that are given again, and reports whether there were any: the
 // last counts.
 func (all members) once() (repeated bool) {
-	if len(all) <= 12 {
-		for i := range all {
-			for j := range all[:i] {
-				if bytes.Equal(all[i].name, all[j].name) {
-					all[j].value, repeated = nil, true
-				}
-			}
-		}
-		return repeated
-	}
 	last := make(map[string]int, len(all))
 	for i, m := range all {
 		if before, again := last[string(m.name)]; again {
@@ -134,16 +123,14 @@ func (all members) once() (repeated bool) {
 }
 
 func (r *repair) object(s *shape, raw []byte) ([]byte, bool) {
-	begin := len(r.room)
-	defer func() { r.room = r.room[:begin] }()
+	var all members
 	err := rawjson.Object(raw, func(name, value []byte) error {
-		r.room = append(r.room, member{name, value})
+		all = append(all, member{name, value})
 		return nil
 	})
 	if err != nil {
 		return nil, false
 	}
-	all := r.room[begin:len(r.room):len(r.room)]
 	changed := all.once()
 	for i := range all {
 		m := &all[i]
