@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -176,25 +175,15 @@ func (t *httpTransport) begun() bool { return t.client.Server().Protocol != "" &
 
 // readBody reads the body of a response, of at most limit bytes.
 func readBody(resp *http.Response, limit int) ([]byte, error) {
-	size := 512
-	if n := resp.ContentLength; n > 0 {
-		size = int(min(n, maxTrusted)) + 1 // one more, to find the end without growing
+	var body bytes.Buffer
+	body.Grow(int(min(max(resp.ContentLength, 0), maxTrusted)) + bytes.MinRead) // so that it does not grow further
+	switch _, err := body.ReadFrom(io.LimitReader(resp.Body, int64(limit)+1)); {
+	case err != nil:
+		return nil, fmt.Errorf("reading the response: %w", err)
+	case body.Len() > limit:
+		return nil, ErrTooLong
 	}
-	body := make([]byte, 0, size)
-	for {
-		n, err := resp.Body.Read(body[len(body):cap(body)])
-		body = body[:len(body)+n]
-		switch {
-		case len(body) > limit:
-			return nil, ErrTooLong
-		case err == io.EOF:
-			return body, nil
-		case err != nil:
-			return nil, fmt.Errorf("reading the response: %w", err)
-		case len(body) == cap(body):
-			body = slices.Grow(body, len(body))
-		}
-	}
+	return body.Bytes(), nil
 }
 
 // What is left of a response is read to its end, so that the connection can be used
