@@ -1,14 +1,12 @@
 package upstream
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 
 	"toolserver/sandbox"
 )
@@ -85,13 +83,4 @@ func (f *files) write(name string, v any) error {
 		return err
 	}
 	return f.state.Write(name, b)
-}
-
-// same reports whether two catalogs have the same in them.
-func (c *catalog) same(other *catalog) bool {
-	equal := func(a, b []json.RawMessage) bool {
-		return slices.EqualFunc(a, b, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
-	}
-	return c.Protocol == other.Protocol && c.Handshake == other.Handshake && c.Instructions == other.Instructions && bytes.Equal(c.Info, other.Info) &&
-		equal(c.Tools, other.Tools) && equal(c.Resources, other.Resources) && equal(c.Templates, other.Templates) && equal(c.Prompts, other.Prompts)
 }

@@ -20,21 +20,16 @@ import (
 
 // item is an item of a list as far as it is read: a tool, resource, template or prompt.
 type item struct {
-	Name        string          `json:"name"`
-	Title       string          `json:"title"`
-	Description string          `json:"description"`
-	Input       json.RawMessage `json:"inputSchema"`
-	Output      json.RawMessage `json:"outputSchema"`
-	Annotations *struct {
-		ReadOnly    *bool `json:"readOnlyHint"`
-		Destructive *bool `json:"destructiveHint"`
-		Idempotent  *bool `json:"idempotentHint"`
-		OpenWorld   *bool `json:"openWorldHint"`
-	} `json:"annotations"`
-	URI       string `json:"uri"`
-	Template  string `json:"uriTemplate"`
-	MIMEType  string `json:"mimeType"`
-	Arguments []struct {
+	Name        string             `json:"name"`
+	Title       string             `json:"title"`
+	Description string             `json:"description"`
+	Input       json.RawMessage    `json:"inputSchema"`
+	Output      json.RawMessage    `json:"outputSchema"`
+	Annotations domain.Annotations `json:"annotations"`
+	URI         string             `json:"uri"`
+	Template    string             `json:"uriTemplate"`
+	MIMEType    string             `json:"mimeType"`
+	Arguments   []struct {
 		Name        string `json:"name"`
 		Description string `json:"description"`
 		Required    bool   `json:"required"`
@@ -148,7 +143,7 @@ func inOrder(tools []json.RawMessage) []json.RawMessage {
 
 // tool returns a tool of the server, the name that it has there, and what was repaired.
 func (s *Server) tool(c *catalog, raw json.RawMessage) (t domain.Tool, name string, notes []string, err error) {
-	var it item
+	it := item{Annotations: domain.Annotations{Destructive: true, OpenWorld: true}} // of a tool that does not say
 	fitting, err := mcpshape.NewTool(raw)
 	if err == nil {
 		err = json.Unmarshal(fitting.Raw, &it)
@@ -171,22 +166,12 @@ func (s *Server) tool(c *catalog, raw json.RawMessage) (t domain.Tool, name stri
 	t = domain.Tool{
 		Name: OfferedName(s.name, it.Name), Alias: alias(s.name, it.Name), Title: it.Title, Category: s.name, Listing: domain.ListedIfFew,
 		Origin:      domain.Origin{Server: s.name, Tool: it.Name, Says: c.Instructions},
-		Description: cmp.Or(strings.TrimSpace(it.Description), it.Title, it.Name), Annotations: domain.Annotations{Destructive: true, OpenWorld: true},
+		Description: cmp.Or(strings.TrimSpace(it.Description), it.Title, it.Name), Annotations: it.Annotations,
 		Groups: s.settings.Groups, ComplianceLevel: s.settings.ComplianceLevel, Timeout: s.settings.CallTimeout, Structured: s.settings.Structured,
 		Listed: fitting.Raw,
 	}
 	if strings.TrimSpace(it.Description) != "" {
 		t.Description = it.Description
-	}
-	if a := it.Annotations; a != nil {
-		for _, hint := range []struct{ from, to *bool }{
-			{a.ReadOnly, &t.Annotations.ReadOnly}, {a.Destructive, &t.Annotations.Destructive},
-			{a.Idempotent, &t.Annotations.Idempotent}, {a.OpenWorld, &t.Annotations.OpenWorld},
-		} {
-			if hint.from != nil {
-				*hint.to = *hint.from
-			}
-		}
 	}
 	if t.Input, err = domain.ParseSchema(s.withoutIdentity(it.Input)); err != nil {
 		return t, it.Name, nil, err
@@ -215,17 +200,14 @@ func (s *Server) resource(raw json.RawMessage) domain.Resource {
 		Name: s.name + separator + cmp.Or(it.Name, it.Template, it.URI), Title: it.Title, Description: it.Description, MIMEType: it.MIMEType,
 		Audience: s.audience(), Listed: raw,
 		ReadRaw: func(ctx context.Context, at domain.Location) (domain.ToolResult, error) {
-			return s.read(ctx, s.original(at.URI), at.URI)
+			return s.read(ctx, cmp.Or(it.URI, s.original(at.URI)), at.URI)
 		},
 	}
 	if it.Template != "" {
-		r.Template, r.Alias = s.address(it.Template), it.Template
+		it.URI, r.Template, r.Alias = "", s.address(it.Template), it.Template
 		r.Complete = s.completer("ref/resource", "uri", it.Template)
 	} else {
 		r.URI, r.Alias = s.address(it.URI), it.URI
-		r.ReadRaw = func(ctx context.Context, at domain.Location) (domain.ToolResult, error) {
-			return s.read(ctx, it.URI, at.URI)
-		}
 	}
 	r.Watch = func(ctx context.Context, at domain.Location, changed func()) error {
 		return s.watch(ctx, at.URI, changed)

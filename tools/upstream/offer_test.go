@@ -200,7 +200,7 @@ func TestPins(t *testing.T) {
 	if o := s.Offer(); len(o.Tools) != 2 {
 		t.Errorf("approved of, and %v", o.Missing)
 	}
-	s.settings.Pin = pinWarn
+	s.settings.Pin = "warn"
 	s.adopt(first)
 	if o := s.Offer(); len(o.Tools) != 1 || len(s.pins) != 1 {
 		t.Errorf("with a warning only: %d tools, changed: %v", len(o.Tools), s.pins)

@@ -29,7 +29,6 @@ import (
 
 // The values of [Settings.Pin].
 const (
-	pinWarn       = "warn"
 	pinQuarantine = "quarantine"
 )
 
@@ -229,7 +228,7 @@ func (s *Server) load(ctx context.Context, l *link, conn *connection) error {
 	}
 	l.incomplete(broken, again)
 	s.mu.Lock()
-	same := !s.catalog.empty() && s.catalog.same(&c)
+	same := !s.catalog.empty() && reflect.DeepEqual(s.catalog, c)
 	s.mu.Unlock()
 	if same {
 		return nil
