@@ -9,8 +9,8 @@ import (
 )
 
 // A Pool divides a fixed amount among owners. It is safe for concurrent use,
-// starts no goroutine, and remembers only a few owners that neither hold
-// something nor wait.
+// starts no goroutine, and remembers no owner that neither holds something nor
+// waits.
 //
 // The last quarter is for those who hold less: an owner that holds h may take n
 // if a quarter of the pool then remains, or if it would then hold no more than
@@ -28,30 +28,23 @@ type Pool struct {
 	perOwner int64 // zero or less: no limit
 	reserved bool  // the last quarter is for those who hold less
 	inUse    int64
-	owners   map[string]*account
-	waiting  []*account // those with waiters, in no order
-	tickets  uint64     // orders waiters by age
+	owners   map[string]*account // that hold something or wait
+	waiting  []*waiter           // the longest waiting first
 }
 
 // account is what one owner holds and waits for.
 type account struct {
 	owner string
 	held  int64
-	queue []*waiter // the longest waiting first
+	waits int
 }
 
 // waiter is an Acquire that waits.
 type waiter struct {
 	account *account
 	n       int64
-	ticket  uint64
 	granted chan struct{} // closed when it is
-	done    bool          // granted is closed
 }
-
-// maxIdle is how many owners may be remembered although some of them neither
-// hold nor wait for anything: most come back soon.
-const maxIdle = 64
 
 // NewPool returns a pool of size, of which one owner may hold at most perOwner
 // whatever else is free. Zero means no such limit; what is held is counted
@@ -127,13 +120,9 @@ func (p *Pool) enter(owner string, n int64) *waiter {
 	if p.take(owner, n) {
 		return nil
 	}
-	a := p.account(owner)
-	p.tickets++
-	w := &waiter{account: a, n: n, ticket: p.tickets, granted: make(chan struct{})}
-	if len(a.queue) == 0 {
-		p.waiting = append(p.waiting, a)
-	}
-	a.queue = append(a.queue, w)
+	w := &waiter{p.account(owner), n, make(chan struct{})}
+	w.account.waits++
+	p.waiting = append(p.waiting, w)
 	return w
 }
 
@@ -141,13 +130,13 @@ func (p *Pool) enter(owner string, n int64) *waiter {
 func (p *Pool) leave(w *waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w.done {
+	if i := slices.Index(p.waiting, w); i >= 0 {
+		p.dequeue(i)
+		p.settle(w.account)
+		p.wake() // the owner's next request may be a smaller one
+	} else {
 		p.release(w.account, w.n)
-		return
 	}
-	p.unlink(w)
-	p.settle(w.account)
-	p.wake() // the owner's next request may be a smaller one
 }
 
 // The functions below are called with the lock held.
@@ -158,7 +147,7 @@ func (p *Pool) take(owner string, n int64) bool {
 		return true
 	}
 	a := p.account(owner)
-	if len(a.queue) > 0 || !p.fits(a.held, n) {
+	if a.waits > 0 || !p.fits(a.held, n) {
 		p.settle(a)
 		return false
 	}
@@ -192,36 +181,30 @@ func (p *Pool) release(a *account, n int64) {
 
 // wake grants what fits now.
 func (p *Pool) wake() {
-	for p.size <= 0 || p.inUse < p.size {
-		var next *account
-		for _, a := range p.waiting {
-			if next != nil && (a.held > next.held || a.held == next.held && a.queue[0].ticket > next.queue[0].ticket) {
-				continue
-			}
-			if p.fits(a.held, a.queue[0].n) {
-				next = a
+	for len(p.waiting) > 0 && (p.size <= 0 || p.inUse < p.size) {
+		next, asked := -1, map[*account]bool{}
+		for i, w := range p.waiting {
+			first := !asked[w.account]
+			asked[w.account] = true
+			if first && (next < 0 || w.account.held < p.waiting[next].account.held) && p.fits(w.account.held, w.n) {
+				next = i
 			}
 		}
-		if next == nil {
+		if next < 0 {
 			return
 		}
-		w := next.queue[0]
-		p.unlink(w)
-		p.grant(next, w.n)
-		w.done = true
+		w := p.dequeue(next)
+		p.grant(w.account, w.n)
 		close(w.granted)
 	}
 }
 
-// unlink takes w out of its owner's queue.
-func (p *Pool) unlink(w *waiter) {
-	a := w.account
-	i := slices.Index(a.queue, w)
-	a.queue = slices.Delete(a.queue, i, i+1)
-	if len(a.queue) == 0 {
-		i := slices.Index(p.waiting, a)
-		p.waiting = slices.Delete(p.waiting, i, i+1)
-	}
+// dequeue takes a waiter out of the queue.
+func (p *Pool) dequeue(i int) *waiter {
+	w := p.waiting[i]
+	w.account.waits--
+	p.waiting = slices.Delete(p.waiting, i, i+1)
+	return w
 }
 
 // account returns the account of owner, which is made if there is none.
@@ -234,10 +217,9 @@ func (p *Pool) account(owner string) *account {
 	return a
 }
 
-// settle forgets a if its owner neither holds nor waits for anything and there
-// are many.
+// settle forgets an owner that neither holds nor waits for anything.
 func (p *Pool) settle(a *account) {
-	if a.held == 0 && len(a.queue) == 0 && len(p.owners) > maxIdle {
+	if a.held == 0 && a.waits == 0 {
 		delete(p.owners, a.owner)
 	}
 }
