@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,7 +24,7 @@ type call struct {
 	over    chan struct{}   // closed when there is an outcome, or the server knows that nobody waits for it
 	unread  bool            // http goes on until what is left of the response has been read
 
-	progress *progressQueue // nil if nobody asked for it
+	progress chan *Progress // not yet passed on; nil if nobody asked for it
 
 	// Guarded by the mutex of the client:
 	left     time.Time                 // nobody waits for it any more, but the server may still serve it
@@ -44,34 +43,19 @@ func (x *call) end(o outcome) {
 	}
 }
 
-// progressQueue is progress not yet passed on.
-type progressQueue struct {
-	more chan struct{} // has room for one
-	mu   sync.Mutex
-	all  []Progress
-}
-
-// add drops the oldest report if the caller does not keep up.
-func (q *progressQueue) add(p Progress) {
-	q.mu.Lock()
-	if len(q.all) == maxProgress {
-		q.all = append(q.all[:0], q.all[1:]...)
-	}
-	q.all = append(q.all, p)
-	q.mu.Unlock()
-	select {
-	case q.more <- struct{}{}:
-	default:
-	}
-}
-
-func (q *progressQueue) pass(to func(Progress)) {
-	q.mu.Lock()
-	all := q.all
-	q.all = nil
-	q.mu.Unlock()
-	for _, p := range all {
-		to(p)
+// report has the caller told of progress. It drops the oldest report if the caller does
+// not keep up.
+func (x *call) report(p *Progress) {
+	for {
+		select {
+		case x.progress <- p:
+			return
+		default:
+		}
+		select {
+		case <-x.progress:
+		default:
+		}
 	}
 }
 
@@ -81,10 +65,8 @@ func (c *Client) roundTrip(ctx context.Context, req *Request) (json.RawMessage, 
 	if _, stdio := c.transport.(*stdioTransport); !stdio {
 		x.http, x.abandon = requestContext(ctx)
 	}
-	var more chan struct{}
 	if req.Progress != nil {
-		x.progress = &progressQueue{more: make(chan struct{}, 1)}
-		more = x.progress.more
+		x.progress = make(chan *Progress, maxProgress)
 	}
 	c.mu.Lock()
 	c.lastID++
@@ -106,14 +88,14 @@ func (c *Client) roundTrip(ctx context.Context, req *Request) (json.RawMessage, 
 	closed := c.ctx.Done()
 	for {
 		select {
-		case <-more:
-			x.progress.pass(req.Progress)
+		case p := <-x.progress:
+			req.Progress(*p)
 		case o := <-x.ended:
 			if o.err != nil && ctx.Err() != nil { // which may be why
 				return nil, c.giveUp(x, req.Method)
 			}
-			if x.progress != nil {
-				x.progress.pass(req.Progress)
+			for len(x.progress) > 0 {
+				req.Progress(*<-x.progress)
 			}
 			c.forget(x)
 			return o.result, o.err

@@ -87,7 +87,7 @@ func (c *Client) notified(from *call, msg *jsonrpc.Message) {
 		}
 		if x := c.callByID(p.Token); x != nil && x.progress != nil {
 			p.Raw = slices.Clone(msg.Params)
-			x.progress.add(p.Progress)
+			x.report(&p.Progress)
 		}
 	case string(mcp.MethodNotificationCancelled):
 		var p struct {
