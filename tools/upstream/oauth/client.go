@@ -56,11 +56,10 @@ type Client struct {
 
 	flights singleflight.Group // requests for tokens, documents and sign-ins that callers share
 
-	mu      sync.Mutex
-	servers map[string]document[authorizationServer]
-	named   map[string]document[protectedResource]
-	nonces  map[string]string // for proofs, by origin
-	secrets []string          // that were seen, the newest last
+	mu        sync.Mutex
+	documents map[string]document
+	nonces    map[string]string // for proofs, by origin
+	secrets   []string          // that were seen, the newest last
 }
 
 // Bounds of what is kept in memory.
@@ -73,8 +72,7 @@ const (
 func New(config Config) (*Client, error) {
 	c := &Client{
 		config: config, settings: config.Settings, now: config.Now, log: config.Log, answer: 15 * time.Second,
-		servers: map[string]document[authorizationServer]{}, named: map[string]document[protectedResource]{},
-		nonces: map[string]string{},
+		documents: map[string]document{}, nonces: map[string]string{},
 	}
 	if err := c.settings.Validate(); err != nil {
 		return nil, fmt.Errorf("oauth: %w", err)

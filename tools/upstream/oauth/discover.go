@@ -17,8 +17,8 @@ import (
 const documentLife = 10 * time.Minute
 
 // document is one that was fetched.
-type document[T any] struct {
-	value   T
+type document struct {
+	value   any
 	fetched time.Time
 }
 
@@ -51,7 +51,7 @@ type authorizationServer struct {
 // resource returns what the upstream says of itself. Metadata is the address that a challenge names, or empty; then the
 // well-known addresses are tried. A document that is not fresh may be some minutes old.
 func (c *Client) resource(ctx context.Context, metadata string, fresh bool) (protectedResource, error) {
-	return cached(ctx, c, c.named, "resource "+metadata, fresh, func(ctx context.Context) (protectedResource, error) {
+	return cached(ctx, c, "resource "+metadata, fresh, func(ctx context.Context) (protectedResource, error) {
 		if metadata != "" {
 			return c.resourceAt(ctx, metadata)
 		}
@@ -131,7 +131,7 @@ func (c *Client) issuer(r protectedResource, g *grant) (string, error) {
 
 // server returns what an authorization server says of itself.
 func (c *Client) server(ctx context.Context, issuer string, fresh bool) (authorizationServer, error) {
-	return cached(ctx, c, c.servers, "server "+issuer, fresh, func(ctx context.Context) (authorizationServer, error) {
+	return cached(ctx, c, "server "+issuer, fresh, func(ctx context.Context) (authorizationServer, error) {
 		u, ok := c.trusted(issuer)
 		if !ok || u.RawQuery != "" {
 			return authorizationServer{}, c.untrusted(issuer)
@@ -193,23 +193,23 @@ func missing(err error) bool {
 }
 
 // cached returns a document of the last minutes, or fetches it once for all who ask for it at the same time.
-func cached[T any](ctx context.Context, c *Client, documents map[string]document[T], key string, fresh bool, fetch func(context.Context) (T, error)) (T, error) {
+func cached[T any](ctx context.Context, c *Client, key string, fresh bool, fetch func(context.Context) (T, error)) (T, error) {
 	c.mu.Lock()
-	known, ok := documents[key]
+	known, ok := c.documents[key]
 	c.mu.Unlock()
 	if ok && !fresh && c.now().Sub(known.fetched) < documentLife {
-		return known.value, nil
+		return known.value.(T), nil
 	}
 	return signin.Shared(ctx, &c.flights, key, func(ctx context.Context) (T, error) {
 		value, err := fetch(ctx)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(documents, key)
+		delete(c.documents, key)
 		if err == nil {
-			if len(documents) >= maxDocuments {
-				clear(documents)
+			if len(c.documents) >= maxDocuments {
+				clear(c.documents)
 			}
-			documents[key] = document[T]{value, c.now()}
+			c.documents[key] = document{value, c.now()}
 		}
 		return value, err
 	})
