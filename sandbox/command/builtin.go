@@ -84,14 +84,8 @@ func (u *use) test() {
 	}
 }
 
-// The options of the shell that do not change how commands are read or found.
-const (
-	safeShopt = " nullglob failglob globstar inherit_errexit lastpipe nocasematch extglob checkwinsize xpg_echo cmdhist huponexit execfail "
-	safeSet   = " errexit nounset pipefail xtrace verbose noexec noglob noclobber errtrace functrace monitor notify nolog ignoreeof emacs vi hashall "
-)
-
 func (u *use) shopt(a arg, _ string) {
-	if !strings.Contains(safeShopt, " "+a.s+" ") {
+	if !isListed("options of shopt", a.s, unknown) {
 		u.refuse("option", "shopt %s changes how commands are read", show(a.s))
 	}
 }
@@ -109,7 +103,7 @@ func (u *use) set() {
 		case a == "" || a == "-" || a == "--" || a[0] != '-' && a[0] != '+':
 			u.c.setParameters()
 			return
-		case strings.ContainsAny(a, "akptP"), named && i+1 < len(args) && !strings.Contains(safeSet, " "+args[i+1].s+" "):
+		case strings.ContainsAny(a, "akptP"), named && i+1 < len(args) && !isListed("options of set", args[i+1].s, unknown):
 			u.refuse("option", "set %s changes how commands are read", line(args))
 		}
 		if named {

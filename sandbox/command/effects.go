@@ -137,12 +137,9 @@ func (u *use) project(dir arg, what string) {
 	}
 }
 
-// inlineModules are modules of Python that run code from their arguments or from standard input.
-const inlineModules = " timeit code codeop pdb bdb trace profile cProfile runpy idlelib asyncio IPython ipykernel ptpython bpython sqlite3 doctest zipapp "
-
 func (u *use) module(name arg, what string) {
 	u.inline = true
-	if markAt(name.s) >= 0 || strings.Contains(inlineModules, " "+name.s+" ") {
+	if markAt(name.s) >= 0 || isListed("python modules", name.s, unknown) {
 		u.inlineCode(what + " " + show(name.s))
 	}
 }

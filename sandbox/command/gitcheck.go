@@ -7,13 +7,6 @@ import (
 	"toolserver/lazyregexp"
 )
 
-// gitHarmless lists the configuration keys that no program is chosen by; see
-// nameList for those that take some values only.
-const gitHarmless = `user.name user.email user.useConfigOnly color.* init.defaultbranch advice.* commit.gpgsign tag.gpgsign core.quotepath core.autocrlf core.eol core.filemode core.ignorecase core.abbrev core.safecrlf core.bare core.longpaths core.precomposeunicode core.whitespace core.symlinks core.commentchar
-log.* diff.renames diff.renamelimit diff.algorithm diff.context diff.noprefix diff.mnemonicprefix diff.colormoved diff.wserrorhighlight diff.submodule diff.statgraphwidth merge.conflictstyle merge.ff merge.renames merge.renamelimit merge.log pull.rebase pull.ff push.default push.autosetupremote push.followtags rebase.autosquash rebase.autostash rebase.updaterefs rebase.stat
-fetch.prune fetch.parallel fetch.prunetags branch.autosetuprebase branch.autosetupmerge branch.sort tag.sort versionsort.suffix status.* stash.* blame.* grep.linenumber grep.patterntype grep.column grep.extendedregexp column.* help.autocorrect rerere.* gc.auto gc.autodetach maintenance.auto pack.* index.* feature.* submodule.recurse submodule.fetchjobs format.pretty i18n.* apply.whitespace am.threeway http.postbuffer http.lowspeedlimit http.lowspeedtime http.version http.followredirects transfer.* receive.* safe.directory checkout.* clone.defaultremotename worktree.* notes.displayref commit.verbose commit.cleanup commit.status interactive.singlekey pager.*=|false|cat
-core.pager=|cat|true|: core.editor=|cat|true|: sequence.editor=|cat|true|: core.fsmonitor=false|/dev/null core.hookspath=false|/dev/null`
-
 // gitConfig checks a key=value of git's configuration.
 func (u *use) gitConfig(a arg, _ string) {
 	key, value, _ := strings.Cut(a.s, "=")
@@ -21,7 +14,7 @@ func (u *use) gitConfig(a arg, _ string) {
 }
 
 func (u *use) gitKey(key, value arg) {
-	if !key.exact() || !gitKeys().lists(strings.ToLower(key.s), value) {
+	if !key.exact() || !isListed("git keys", strings.ToLower(key.s), value) {
 		u.refuse("option", "git configuration %s may choose a program to run", quote(show(key.s)))
 	}
 }
@@ -55,21 +48,10 @@ func (u *use) gitSetConfig() {
 	u.gitKey(ops[0], ops[1])
 }
 
-var gitKeys = lazily(gitHarmless)
-
-// mutations lists, for sub-commands that are mostly used to look, the words
-// that destroy. A rule for the bare sub-command does not cover them.
-const mutations = `git.branch=-d,-D,-m,-M,-c,-C,-f,--delete,--move,--copy,--force,-u,--set-upstream-to,--unset-upstream,--edit-description
-git.tag=-d,-f,--delete,--force git.stash=drop,clear,pop git.remote=add,set-url,remove,rm,rename,prune,set-head,set-branches,update git.reflog=delete,expire
-git.worktree=remove,prune,move git.notes=remove,prune,append,add,edit,copy,merge git.log=--ext-diff git.diff=--ext-diff git.show=--ext-diff git.push=-f,--force,-d,--delete,--mirror,--prune git.checkout=-f,--force
-git.config=--global,--system,--unset,--unset-all,--add,--replace-all,--edit,-e,set,unset,--remove-section,--rename-section npm.config=set,delete,edit npm.cache=clean npm.version=--force docker.image=rm,prune docker.container=rm,prune docker.volume=rm,prune docker.network=rm,prune kubectl.config=set,unset,set-context,use-context,delete-context`
-
-var mutationTable = lazily(mutations)
-
 // mutating refuses destructive words after a sub-command that a rule allows,
 // unless the rule itself spells them out.
 func (c *checker) mutating(r *rule, prog program, sub string, args []arg) {
-	words := mutationTable()[prog.base+"."+sub]
+	words := wordLists()["mutations"][prog.base+"."+sub]
 	if words == "" || len(r.words) > 2 {
 		return
 	}

@@ -171,7 +171,7 @@ func (u *use) find() {
 		if i+1 < len(rest) {
 			next = rest[i+1]
 		}
-		takes := slices.Contains(findTakes, a.s)
+		takes := isListed("find tests", a.s, unknown)
 		switch {
 		case a.many || a.maybeOption() && !a.exact() || next.many && takes:
 			c.refuse("computed", quote(show(a.s))+" may be an action of find, which is known only when it runs", "quote the pattern")
@@ -186,7 +186,7 @@ func (u *use) find() {
 			u.write(next, a.s)
 			i++
 		case takes:
-			if acts && slices.Contains(findNames, a.s) && (i == 0 || !rest[i-1].is("!") && !rest[i-1].is("-not")) {
+			if acts && isListed("find names", a.s, unknown) && (i == 0 || !rest[i-1].is("!") && !rest[i-1].is("-not")) {
 				c.name(sh, findOutput(starts, rest[i:min(i+2, len(rest))]).s, true, "find")
 			}
 			i++
@@ -197,12 +197,6 @@ func (u *use) find() {
 		}
 	}
 }
-
-// findTakes lists the tests whose argument is not an action.
-var findTakes = []string{"-files0-from", "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-regextype", "-type", "-xtype", "-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newer", "-anewer", "-cnewer", "-user", "-group", "-uid", "-gid", "-perm", "-maxdepth", "-mindepth", "-links", "-inum", "-samefile", "-lname", "-ilname", "-fstype", "-printf", "-context", "-used", "-D"}
-
-// findNames lists the tests of names.
-var findNames = []string{"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-samefile"}
 
 // findStarts splits off the starting points; without one it is the directory that find runs in.
 func findStarts(args []arg) (starts, rest []arg) {
@@ -229,7 +223,7 @@ func findOutput(starts, rest []arg) arg {
 	below := arg{s: strings.TrimSuffix(starts[0].s, "/") + "/\x06", many: true}
 	out := below
 	for i, a := range rest {
-		if slices.Contains(findNames, a.s) && i+1 < len(rest) && rest[i+1].exact() {
+		if isListed("find names", a.s, unknown) && i+1 < len(rest) && rest[i+1].exact() {
 			pattern := strings.TrimLeft(rest[i+1].s, "*")
 			out.s = below.s + strings.NewReplacer("*", "\x01", "?", "\x02", "[", "\x01", "]", "\x01", "\\", "\x01").Replace(pattern)
 		}

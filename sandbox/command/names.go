@@ -38,7 +38,7 @@ func (c *checker) named(sh *shell, s *spec, in *invocation, args []arg) {
 		switch {
 		case slices.Contains(data, a.s), option != "" && slices.Contains(data, value), s == nil && (textOption(before) || textOption(option)):
 		case s.has("!"), s.has("@make") && value != "", slices.Contains(code, a.s), option != "" && slices.Contains(code, value),
-			s == nil && (codeOptions().lists(before, a) || value != "" && codeOptions().lists(option, a)):
+			s == nil && (isListed("code options", before, a) || value != "" && isListed("code options", option, a)):
 			c.spelled(sh, a.s, "the code given to a program")
 			if option != "" {
 				c.name(sh, a.s, write, "a word of the command")
@@ -102,7 +102,7 @@ func (in *invocation) told(s *spec) (data, code []string) {
 			data, drop = append(data, o.value.s), true
 		case o.kind == "P":
 			drop = true
-		case (o.kind == "." || o.kind == "y") && slices.ContainsFunc(o.names, func(name string) bool { return textOptionNames().lists(name, unknown) }):
+		case (o.kind == "." || o.kind == "y") && slices.ContainsFunc(o.names, func(name string) bool { return isListed("text options", name, unknown) }):
 			data = append(data, o.value.s)
 		case o.kind == "G": // checked by its effect
 			data = append(data, o.value.s)
@@ -125,24 +125,9 @@ func (in *invocation) told(s *spec) (data, code []string) {
 	return data, code
 }
 
-// textNames are options whose values name nothing that is opened; those of one letter only where the
-// table has them. codeNames are options whose values are code, of programs that are not known.
-const (
-	textNames = `m message S G grep author regexp title body subject description comment jq query template format pretty since until exclude* ignore*`
-	codeNames = `c e x E r p eval exec execute command cmd run print`
-	// filterNames are programs, besides those that only read what they name, to which standard input is text.
-	filterNames = `tee sponge patch xargs gxargs parallel env nice timeout nohup time stdbuf sudo sh bash dash rbash ash`
-)
-
-var (
-	codeOptions     = lazily(codeNames)
-	textOptionNames = lazily(textNames)
-	filters         = lazily(filterNames)
-)
-
 // textOption is about an option of a program that is not known.
 func textOption(name string) bool {
-	return (len(name) > 1 || name == "m") && textOptionNames().lists(name, unknown)
+	return (len(name) > 1 || name == "m") && isListed("text options", name, unknown)
 }
 
 // name checks what a word may stand for as a path: the word, what follows an option of one letter, and

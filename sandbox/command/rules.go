@@ -124,7 +124,7 @@ func (c *checker) permit(prog program, words, args []arg) {
 		c.refuse("denied: "+r.text, what+" is denied", "")
 		return
 	}
-	if prog.builtin && (freeBuiltins().lists(prog.base, unknown) || prog.base == "command" && len(args) > 0 && (args[0].is("-v") || args[0].is("-V"))) {
+	if prog.builtin && (isListed("free builtins", prog.base, unknown) || prog.base == "command" && len(args) > 0 && (args[0].is("-v") || args[0].is("-V"))) {
 		return
 	}
 	if c.p.any {

@@ -94,7 +94,7 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 	}
 	reads := slices.ContainsFunc(in.opts, optArg.lists)
 	data := !reads && s.is(".", "r", "y", "l", "t", "sed", "awk", "@find")
-	if !prog.builtin && !s.sub && !data && (reads || !filters().lists(name, unknown)) || name == "mapfile" || name == "readarray" {
+	if !prog.builtin && !s.sub && !data && (reads || !isListed("filters", name, unknown)) || name == "mapfile" || name == "readarray" {
 		c.spelled(sh, u.sh.stdin.s, "standard input")
 	}
 	if !data && (reads || !s.is("r*w", "@test")) {

@@ -83,7 +83,7 @@ func (c *checker) assign(sh *shell, name string, value arg, followed bool) {
 
 // valueOf returns what is known of a variable.
 func (c *checker) valueOf(sh *shell, name string) arg {
-	if numericVars().lists(name, number) {
+	if isListed("numeric variables", name, number) {
 		return number
 	}
 	v := c.vars.get(name)
@@ -145,7 +145,7 @@ func (c *checker) setParameters() { c.vars.update("@", nil, false, unknown) }
 func (c *checker) evaluate(name string) {
 	v := c.vars.get(name)
 	v.read = true
-	if (v.text || specialVar(name) || !syntax.ValidName(name)) && !numericVars().lists(name, number) {
+	if (v.text || specialVar(name) || !syntax.ValidName(name)) && !isListed("numeric variables", name, number) {
 		c.refuseArith(name)
 	}
 }
