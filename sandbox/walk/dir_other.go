@@ -3,8 +3,6 @@
 package walk
 
 import (
-	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -81,23 +79,16 @@ func (d *dir) id() (identity, error) {
 	return identity{st}, err
 }
 
-func (d *dir) read(_ []byte, list *nameList) (more bool, err error) {
+func (d *dir) read(list []child) (all []child, more bool, err error) {
 	if d.list == nil {
 		if d.list, err = d.root.Open("."); err != nil {
-			return false, err
+			return list, false, err
 		}
 	}
-	entries, err := d.list.ReadDir(512)
-	for _, e := range entries {
-		list.add([]byte(e.Name()), e.Type())
-	}
-	if err != nil {
+	if all, more, err = readNames(d.list, list); !more {
 		d.closeList()
 	}
-	if errors.Is(err, io.EOF) {
-		return false, nil
-	}
-	return err == nil, err
+	return all, more, err
 }
 
 func (d *dir) info(name string) (osfile.Info, error) {

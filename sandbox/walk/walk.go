@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"sync"
 )
 
 const (
@@ -74,9 +73,7 @@ var (
 // visitor's, or that dir itself cannot be read. Directories below that cannot be
 // read are not an error, see [Stats].
 func Walk(ctx context.Context, dir *os.File, path string, opt Options, visit func(*Entry) error) (Stats, error) {
-	scratch := scratches.Get().(*[]byte)
-	defer scratches.Put(scratch)
-	w := &walker{ctx: ctx, opt: opt, visit: visit, scratch: *scratch}
+	w := &walker{ctx: ctx, opt: opt, visit: visit}
 	if w.opt.MaxEntries <= 0 {
 		w.opt.MaxEntries = maxEntries
 	}
@@ -87,21 +84,16 @@ func Walk(ctx context.Context, dir *os.File, path string, opt Options, visit fun
 	return w.stats, err
 }
 
-// scratches keeps what names are read into for other walks.
-var scratches = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
-
 type walker struct {
-	ctx     context.Context
-	opt     Options
-	visit   func(*Entry) error
-	stats   Stats
-	stack   []frame
-	path    []byte // of the top frame, ends in a slash unless empty; starts at Above
-	base    int    // where in path the walk's directory ends
-	entry   Entry
-	names   nameList
-	scratch []byte
-	steps   int
+	ctx   context.Context
+	opt   Options
+	visit func(*Entry) error
+	stats Stats
+	stack []frame
+	path  []byte // of the top frame, ends in a slash unless empty; starts at Above
+	base  int    // where in path the walk's directory ends
+	entry Entry
+	steps int
 }
 
 // A frame is a directory whose entries are being visited.
@@ -269,44 +261,28 @@ func (w *walker) closeAll() {
 // load reads the directory of f within the budget of entries. Its error is the
 // context's, or that the walk's own directory cannot be read.
 func (w *walker) load(f *frame) error {
-	w.names.reset()
 	for more := true; more; {
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
 		var err error
-		more, err = f.dir.read(w.scratch, &w.names)
+		f.children, more, err = f.dir.read(f.children)
 		if err != nil && len(w.stack) == 1 {
 			return fmt.Errorf("reading the directory: %w", err)
 		}
 		if err != nil {
 			w.stats.Unreadable++
 		}
-		if left := w.opt.MaxEntries - w.stats.Entries; len(w.names.refs) > left {
-			w.names.refs = w.names.refs[:left]
+		if left := w.opt.MaxEntries - w.stats.Entries; len(f.children) > left {
+			f.children = f.children[:left]
 			w.stats.Truncated = true
 			break
 		}
 	}
-	w.stats.Entries += len(w.names.refs)
-	f.children = w.names.appendTo(f.children[:0])
-	for i := range f.children {
-		w.resolve(f, &f.children[i])
-	}
+	w.stats.Entries += len(f.children)
 	if w.opt.Gitignore {
 		f.ignore = w.rulesOf(f)
 	}
 	sortChildren(f.children)
 	return nil
-}
-
-// resolve asks for the kind of an entry where the directory does not tell it.
-func (w *walker) resolve(f *frame, c *child) {
-	if c.kind != kindUnknown {
-		return
-	}
-	c.kind = fs.ModeDevice // or the like
-	if info, err := f.dir.info(c.name); err == nil {
-		c.kind = info.Mode.Type()
-	}
 }
