@@ -1,6 +1,7 @@
 package command
 
 import (
+	"regexp"
 	"strings"
 )
 
@@ -80,45 +81,34 @@ var shown = strings.NewReplacer("\x01", "*", "\x02", "?", "\x03", "…", "\x04",
 func show(s string) string { return shown.Replace(s) }
 
 // matches reports whether pattern, in which markers stand for text, can be path or lie beneath it.
-func matches(pattern, path string) bool {
-	m := matcher{path: path}
-	return m.from(pattern, 0)
-}
+func matches(pattern, path string) bool { return matching(pattern)(path) }
 
-type matcher struct {
-	path  string
-	steps int
-}
-
-// from reports whether p can match the path from index i on.
-func (m *matcher) from(p string, i int) bool {
-	if m.steps++; m.steps > 10_000 {
-		return true // too intricate to tell: assume the worst
-	}
-	for ; p != ""; p = p[1:] {
-		c := p[0]
-		atDot := i < len(m.path) && m.path[i] == '.' && i > 0 && m.path[i-1] == '/'
-		switch c {
-		case anyName, anyText, aToken, anyBelow, aNumber:
-			for ; !m.from(p[1:], i); i++ {
-				if i == len(m.path) || c == anyName && (m.path[i] == '/' || atDot) {
-					return false
-				}
-			}
-			return true
-		case anyByte:
-			if i == len(m.path) || m.path[i] == '/' || atDot {
-				return false
-			}
+// matching returns matches for a pattern. Of one that is too intricate it assumes the worst.
+func matching(pattern string) func(path string) bool {
+	var expr strings.Builder
+	for i := range len(pattern) {
+		first := i > 0 && pattern[i-1] == '/' // of a name, whose dot no wildcard stands for
+		switch c := pattern[i]; {
+		case c == anyName && i > 0 && pattern[i-1] == anyName: // ** is a *
+		case c == anyName && first:
+			expr.WriteString(`(?:[^/.][^/]*)?`)
+		case c == anyName:
+			expr.WriteString(`[^/]*`)
+		case c == anyByte && first:
+			expr.WriteString(`[^/.]`)
+		case c == anyByte:
+			expr.WriteString(`[^/]`)
+		case marker(c):
+			expr.WriteString(`.*`)
+		case c == '/': // where path may end
+			expr.WriteString(`(?:/`)
 		default:
-			if i == len(m.path) {
-				return c == '/'
-			}
-			if m.path[i] != c {
-				return false
-			}
+			expr.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
 		}
-		i++
 	}
-	return i == len(m.path)
+	re, err := regexp.Compile(`(?s)^(?:` + expr.String() + strings.Repeat(`)?`, strings.Count(pattern, "/")) + `)$`)
+	if err != nil {
+		return func(string) bool { return true }
+	}
+	return re.MatchString
 }

@@ -78,8 +78,9 @@ func (c *checker) permitPath(path string, permit func(string) error, denied []st
 	if dir, below := strings.CutSuffix(path, "/"+string(rune(anyBelow))); below && markAt(dir) < 0 {
 		return permit(dir + "/x")
 	}
+	may := matching(path)
 	for _, d := range denied {
-		if matches(path, d) {
+		if may(d) {
 			return fmt.Errorf("it may be %s, which is denied", d)
 		}
 	}
@@ -117,8 +118,9 @@ func (c *checker) permitThere(dir, rest string, permit func(string) error) error
 	if more {
 		ask = func(path string) error { return c.permitThere(path, below, permit) }
 	}
+	may := matching("/" + pattern)
 	for _, name := range names {
-		if !matches("/"+pattern, "/"+name) {
+		if !may("/" + name) {
 			continue
 		}
 		if err := ask(filepath.Join(dir, name)); err != nil {
