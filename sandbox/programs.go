@@ -46,7 +46,7 @@ func (f *programFinder) add(name string) {
 	}
 	for _, file := range files {
 		f.addFile(file)
-		for _, t := range toolchains {
+		for _, t := range toolchains() {
 			if !t.has(filepath.Base(file)) && !t.has(filepath.Base(filepath.Dir(file))+"/") {
 				continue
 			}

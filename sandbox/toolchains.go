@@ -1,81 +1,55 @@
 package sandbox
 
 import (
+	_ "embed"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"toolserver/sandbox/command"
 )
 
 // A toolchain is what programs need to do their work that policy does not list, since
-// nobody thinks of it. Several rows may be of the same preset.
+// nobody thinks of it. Several rows may be of the same preset. See toolchains.txt.
 type toolchain struct {
-	preset   string  // see [Settings.Presets]; empty if it is none
-	programs string  // which those are, with spaces between; NAME/ for all in a directory of that name
-	starts   string  // programs, by name
-	dirs     string  // directories of programs; see [programFinder.dir]
-	reads    string  // files and directories besides those of the system; ~ is the home directory
-	caches   []cache // what they keep for the next time
-	hosts    string  // where they get packages from
+	preset, programs, starts, dirs, reads, hosts string
+
+	caches []cache // what they keep for the next time
 }
 
 // A cache is a directory of a tool chain.
 type cache struct {
-	own string // where it is unless a variable says otherwise
-	set string // the variable that does; $DIR is another directory, $OWN the own one as a URL
-	too string // a variable that goes with it if there is an own one
-	// download says that the own one serves as well while nothing can be downloaded.
-	download bool
+	own, set, too string
+	download      bool
 }
 
-const (
-	compiler     = "cc gcc c++ g++ clang cpp as ld ld.bfd ld.gold ld.lld lld collect2 ar ranlib strip nm pkg-config "
-	compilerDirs = "/usr/lib/gcc /usr/libexec/gcc /usr/lib/gcc-cross "
-)
+//go:embed toolchains.txt
+var toolchainLines string
 
-// toolchains says it of all. The shells are always there: what they start is held to
-// the list of commands itself.
-var toolchains = []toolchain{
-	{caches: []cache{{own: "~/.cache", set: "XDG_CACHE_HOME=$DIR"}}}, // pip, uv, yarn, go build, ccache ...
-	{preset: "git", programs: "git", starts: "sh sed less", dirs: "/usr/lib/git-core /usr/libexec/git-core /usr/local/libexec/git-core",
-		reads: "~/.gitconfig ~/.config/git/config ~/.config/git/ignore ~/.config/git/attributes", hosts: "github.com gitlab.com bitbucket.org codeberg.org"},
-	{preset: "go", programs: "go", starts: "git gofmt " + compiler, dirs: "@/pkg/tool @/bin $TMPDIR $CACHE/go-build " + compilerDirs,
-		reads: "~/sdk ~/.config/go/env", hosts: "proxy.golang.org sum.golang.org", caches: []cache{
-			{own: "~/go/pkg/mod", set: "GOMODCACHE=$DIR", too: "GOPROXY=$OWN/cache/download,$GOPROXY", download: true}}},
-	{preset: "node", programs: "npm npx yarn pnpm", starts: "node sh env", dirs: "@ ./node_modules",
-		reads: "~/.nvm ~/.volta ~/.fnm ~/.local/share/fnm", hosts: "registry.npmjs.org registry.yarnpkg.com nodejs.org", caches: []cache{
-			{own: "~/.npm", set: "npm_config_cache=$DIR"},
-			{own: "~/.yarn/berry", set: "YARN_GLOBAL_FOLDER=$DIR"},
-			{own: "~/.local/share/pnpm", set: "PNPM_HOME=$DIR"},
-			{own: "~/.bun/install/cache", set: "BUN_INSTALL_CACHE_DIR=$DIR"}}},
-	{preset: "node", programs: "node corepack bun"},
-	{preset: "python", programs: "python python3 pip pip3 uv", reads: "~/.pyenv ~/.local/lib ~/.local/share/uv", hosts: "pypi.org files.pythonhosted.org"},
-	{preset: "rust", programs: "cargo", starts: "rustc rustdoc rustfmt cargo-fmt cargo-clippy clippy-driver " + compiler, dirs: "@/bin ./target " + compilerDirs,
-		reads: "~/.rustup ~/.cargo/bin ~/.cargo/config ~/.cargo/config.toml ~/.cargo/git", hosts: "index.crates.io static.crates.io static.rust-lang.org",
-		caches: []cache{{own: "~/.cargo/registry", set: "CARGO_HOME=$DIR", download: true}}},
-	{preset: "rust", programs: "rustc", starts: compiler, dirs: compilerDirs},
-	{preset: "java", programs: "java", dirs: "@/lib", reads: "~/.sdkman ~/.jdks",
-		hosts: "repo.maven.apache.org repo1.maven.org plugins.gradle.org services.gradle.org", caches: []cache{
-			{own: "~/.m2/repository", set: "MAVEN_OPTS=-Dmaven.repo.local=$DIR", download: true},
-			{own: "~/.gradle", set: "GRADLE_USER_HOME=$DIR"}}},
-	{preset: "java", programs: "javac mvn gradle"},
-	{programs: "gcc cc g++ c++", starts: compiler, dirs: compilerDirs},
-	{programs: "clang", starts: compiler, dirs: "@/bin " + compilerDirs},
-	{programs: "man", starts: "groff nroff troff grotty tbl eqn preconv col less more pager cat locale zsoelim", dirs: "/usr/lib/man-db /usr/libexec/man-db"},
-	{programs: "zgrep", starts: "gzip grep sed expr"},
-	{programs: "zcat gunzip", starts: "gzip"},
-	{programs: "tar", starts: "gzip bzip2 xz zstd"},
-	{programs: "ldd", starts: "cat"},
-	{programs: "lsb_release", starts: "python3"},
-	// Version managers have scripts that stand for one of several versions of a
-	// program. They look the version up, also in a file.
-	{programs: "shims/", starts: "env bash readlink sed head tail grep sort tr cut awk basename dirname cat uname expr",
-		dirs: "@/version @/bin @/libexec @/plugins @/versions @/installs"},
-}
+// toolchains returns the rows of toolchains.txt, whose head describes them. The shells are
+// always there: what they start is held to the list of commands itself.
+var toolchains = sync.OnceValue(func() (all []toolchain) {
+	_, rows, _ := strings.Cut(toolchainLines, "\n\n")
+	for row := range strings.SplitSeq(rows, "\n\n") {
+		var t toolchain
+		fields := map[string]*string{"preset": &t.preset, "programs": &t.programs, "starts": &t.starts, "dirs": &t.dirs, "reads": &t.reads, "hosts": &t.hosts}
+		for line := range strings.Lines(row) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if field := fields[name]; field != nil {
+				*field += value + " "
+			} else if words := append(strings.Fields(value), ""); name == "cache" || name == "download" {
+				t.caches = append(t.caches, cache{words[0], words[1], words[2], name == "download"})
+			}
+		}
+		t.preset = strings.TrimSpace(t.preset)
+		all = append(all, t)
+	}
+	return all
+})
 
 // besideSecrets has git go on beside files that it may not open: those it knows are
 // unchanged while their size and time are, and it adds all others.
@@ -89,7 +63,7 @@ func (t toolchain) has(program string) bool {
 
 // Presets returns what [Settings.Presets] can name.
 func Presets() (all []string) {
-	for _, t := range toolchains {
+	for _, t := range toolchains() {
 		if t.preset != "" && !slices.Contains(all, t.preset) {
 			all = append(all, t.preset)
 		}
@@ -113,7 +87,7 @@ func (p Policy) presets(lists ToolPolicy) (all []string) {
 	if lists.AllowedCommands == nil || names(lists.AllowedCommands, "*") {
 		return Presets()
 	}
-	for _, t := range toolchains {
+	for _, t := range toolchains() {
 		listed := func(r command.Rule) bool {
 			words := strings.Fields(r.Name)
 			return len(words) > 0 && t.has(filepath.Base(words[0]))
@@ -127,7 +101,7 @@ func (p Policy) presets(lists ToolPolicy) (all []string) {
 
 // rowsOf returns the rows of presets, and those that are of none.
 func rowsOf(presets []string) (rows []toolchain) {
-	for _, t := range toolchains {
+	for _, t := range toolchains() {
 		if t.preset == "" || slices.Contains(presets, t.preset) {
 			rows = append(rows, t)
 		}
