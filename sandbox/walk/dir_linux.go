@@ -20,9 +20,6 @@ type dir struct {
 	refs atomic.Int32
 }
 
-// An identity tells two directories apart.
-type identity struct{ dev, ino uint64 }
-
 // openRoot opens the directory of f anew, so that the walk has its own read
 // position and f may be closed or reused meanwhile.
 func openRoot(f *os.File, _ string) (*dir, error) {
@@ -61,26 +58,6 @@ func (d *dir) release() {
 func (d *dir) fd() int { return int(d.f.Fd()) }
 
 func (d *dir) open(name string) (*dir, error) { return openDir(d.fd(), name) }
-
-// reopenParent opens the directory that d is in, which must be the one that id
-// was taken of. The root and the path are for systems without "..".
-func (d *dir) reopenParent(id identity, _ *dir, _ []byte) (*dir, error) {
-	p, err := openDir(d.fd(), "..")
-	if err != nil {
-		return nil, err
-	}
-	if got, err := p.id(); err != nil || got != id {
-		p.release()
-		return nil, osfile.ErrMoved
-	}
-	return p, nil
-}
-
-func (d *dir) id() (identity, error) {
-	var st unix.Stat_t
-	err := retry(func() error { return unix.Fstat(d.fd(), &st) })
-	return identity{uint64(st.Dev), st.Ino}, err
-}
 
 func (d *dir) read(list []child) ([]child, bool, error) { return readNames(d.f, list) }
 

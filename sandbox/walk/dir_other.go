@@ -3,9 +3,7 @@
 package walk
 
 import (
-	"io/fs"
 	"os"
-	"strings"
 	"sync/atomic"
 
 	"toolserver/osfile"
@@ -20,8 +18,6 @@ type dir struct {
 	list *os.File // the open listing, nil before the first read
 	refs atomic.Int32
 }
-
-type identity struct{ fs.FileInfo }
 
 func newDir(r *os.Root, err error) (*dir, error) {
 	if err != nil {
@@ -62,21 +58,6 @@ func (d *dir) closeList() {
 
 func (d *dir) open(name string) (*dir, error) {
 	return newDir(osfile.SubRoot(d.root, name))
-}
-
-// reopenParent opens the directory at path below root, which must be the one
-// that id was taken of.
-func (d *dir) reopenParent(id identity, root *dir, path []byte) (*dir, error) {
-	r, err := root.root.OpenRoot(strings.TrimSuffix(string(path), "/"))
-	if err != nil {
-		return nil, err
-	}
-	return newDir(osfile.SameRoot(r, id.FileInfo))
-}
-
-func (d *dir) id() (identity, error) {
-	st, err := d.root.Stat(".")
-	return identity{st}, err
 }
 
 func (d *dir) read(list []child) (all []child, more bool, err error) {

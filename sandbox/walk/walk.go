@@ -22,9 +22,8 @@ import (
 )
 
 const (
-	maxEntries  = 5_000_000 // where Options names no other number
-	maxDepth    = 10_000    // of directories; it also ends a cycle of mounts
-	maxOpenDirs = 32        // directories the walk itself keeps open, besides the root
+	maxEntries = 5_000_000 // where Options names no other number
+	maxDepth   = 200       // of directories, all of which are open; it also ends a cycle of mounts
 )
 
 // Options say what a walk visits and when it stops. The zero value visits all
@@ -98,8 +97,7 @@ type walker struct {
 
 // A frame is a directory whose entries are being visited.
 type frame struct {
-	dir      *dir // nil while closed to save descriptors, never for the top frame
-	id       identity
+	dir      *dir
 	children []child
 	next     int
 	pathLen  int
@@ -198,51 +196,13 @@ func (w *walker) push(d *dir, above *ignoreLevel) error {
 	}
 	f := &w.stack[n]
 	*f = frame{dir: d, children: f.children[:0], pathLen: len(w.path), ignore: above}
-	if n > maxOpenDirs {
-		w.evict(&w.stack[n-maxOpenDirs])
-	}
 	return w.load(f)
 }
 
-// evict closes the directory of f until the walk comes back to it.
-func (w *walker) evict(f *frame) {
-	if f.dir == nil {
-		return
-	}
-	var err error
-	if f.id, err = f.dir.id(); err == nil {
-		f.dir.release()
-		f.dir = nil
-	}
-}
-
-// pop leaves the top frame. If the one below was evicted it is opened again
-// through the directory just left, and must be the same one; if the tree was
-// changed so that it is not, the walk goes on at the nearest directory it still
-// has open.
+// pop leaves the top frame.
 func (w *walker) pop() {
 	n := len(w.stack) - 1
-	left := w.stack[n].dir
-	defer left.release()
-	w.drop()
-	if n == 0 {
-		return
-	}
-	f := &w.stack[n-1]
-	if f.dir != nil {
-		return
-	}
-	f.dir, _ = left.reopenParent(f.id, w.stack[0].dir, w.path[w.base:])
-	for f.dir == nil { // ends at the root at the latest, which is never evicted
-		w.stats.Unreadable++
-		w.drop()
-		f = &w.stack[len(w.stack)-1]
-	}
-}
-
-// drop removes the top frame without closing its directory.
-func (w *walker) drop() {
-	n := len(w.stack) - 1
+	w.stack[n].dir.release()
 	w.stack[n].dir = nil
 	w.stack = w.stack[:n]
 	if n > 0 {
@@ -252,9 +212,7 @@ func (w *walker) drop() {
 
 func (w *walker) closeAll() {
 	for i := range w.stack {
-		if w.stack[i].dir != nil {
-			w.stack[i].dir.release()
-		}
+		w.stack[i].dir.release()
 	}
 }
 
