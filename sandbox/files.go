@@ -76,7 +76,7 @@ type Writer struct {
 
 type writes interface {
 	Replace(path string, content []byte, o pathguard.ReplaceOptions) (created bool, err error)
-	Append(path string, data []byte, program string) error
+	Append(path string, data []byte) error
 	Fill(path string, fill func(*os.File) error, o pathguard.ReplaceOptions) (created bool, err error)
 	MakeDir(path string) (created bool, err error)
 	NewTree(path string, createDirs bool) (*pathguard.Tree, error)

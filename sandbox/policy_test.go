@@ -98,7 +98,7 @@ func TestUndeclared(t *testing.T) {
 			f.Close()
 			t.Errorf("%s reads", tool)
 		}
-		if err := c.Writer().Append("a", nil, ""); err == nil {
+		if err := c.Writer().Append("a", nil); err == nil {
 			t.Errorf("%s writes", tool)
 		}
 		if v, _, err := c.Commands().Decide(CommandRequest{Command: "true"}); err == nil || v.Allowed {
@@ -114,7 +114,7 @@ func TestUndeclared(t *testing.T) {
 			}
 		}
 	}
-	if err := s.For("grep").Writer().Append("a", nil, ""); err == nil {
+	if err := s.For("grep").Writer().Append("a", nil); err == nil {
 		t.Error("a reader writes")
 	}
 }

@@ -275,7 +275,7 @@ func TestHardlinkSettings(t *testing.T) {
 			t.Errorf("%+v: grep denies: %v", test.tools, got)
 		}
 		for _, tool := range writers {
-			if err := files.For(tool).Writer().Append("b", nil, ""); (err == nil) != test.write {
+			if err := files.For(tool).Writer().Append("b", nil); (err == nil) != test.write {
 				t.Errorf("%+v: %s: %v", test.tools, tool, err)
 			}
 		}

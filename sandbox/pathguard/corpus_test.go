@@ -106,7 +106,7 @@ func (r row) do(g *pathguard.Guard, path string) error {
 		_, err := write(g, path, "new", pathguard.ReplaceOptions{CreateDirs: true})
 		return err
 	case "append":
-		err := g.Append(path, []byte("new"), "")
+		err := g.Append(path, []byte("new"))
 		return err
 	case "mkdir":
 		_, err := write(g, path+"/made", "", pathguard.ReplaceOptions{CreateDirs: true})

@@ -39,7 +39,7 @@ func TestNoDescriptorIsLost(t *testing.T) {
 						_, _ = read(g, path)
 						_, _ = g.Stat(path)
 						_, _ = g.Check(path)
-						_ = g.Append(path, nil, "")
+						_ = g.Append(path, nil)
 						if d, err := g.OpenDir(path); err == nil {
 							d.Close()
 						}

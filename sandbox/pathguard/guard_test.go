@@ -123,7 +123,7 @@ func TestHardlinks(t *testing.T) {
 		if kindOf(err) != pathguard.KindDenied || err.Error() != "w/h has 2 names (hard links), and hard links are denied" {
 			t.Errorf("open: %v", err)
 		}
-		if err := g.Append("w/h", []byte("x"), ""); kindOf(err) != pathguard.KindDenied {
+		if err := g.Append("w/h", []byte("x")); kindOf(err) != pathguard.KindDenied {
 			t.Errorf("append: %v", err)
 		}
 		if _, err := write(g, "w/h", "x", pathguard.ReplaceOptions{}); kindOf(err) != pathguard.KindDenied {
@@ -146,7 +146,7 @@ func TestStatAndAppend(t *testing.T) {
 		if info, err = g.Stat("p"); err != nil || info.Mode.Type() != os.ModeNamedPipe {
 			t.Errorf("stat of a FIFO: %+v %v", info, err)
 		}
-		err = g.Append("l", []byte("+two"), "")
+		err = g.Append("l", []byte("+two"))
 		if err != nil {
 			t.Errorf("append: %v", err)
 		}
@@ -154,7 +154,7 @@ func TestStatAndAppend(t *testing.T) {
 			t.Errorf("after append: %q", s)
 		}
 		for path, kind := range map[string]pathguard.Kind{"none": "not_found", "d": "not_a_file", "p": "not_a_file"} {
-			if err := g.Append(path, []byte("x"), ""); kindOf(err) != kind {
+			if err := g.Append(path, []byte("x")); kindOf(err) != kind {
 				t.Errorf("append to %s: %v", path, err)
 			}
 		}

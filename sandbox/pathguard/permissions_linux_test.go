@@ -59,7 +59,7 @@ func TestUnreadableDirectory(t *testing.T) {
 		}
 		mustRead(t, g, path, "B", "")
 	}
-	if err := g.Append("drop/a", []byte("C"), ""); err != nil {
+	if err := g.Append("drop/a", []byte("C")); err != nil {
 		t.Error(err)
 	}
 	mustRead(t, g, "drop/a", "BC", "")

@@ -60,7 +60,7 @@ func TestProtectedNames(t *testing.T) {
 			if _, err := read(g, path); kindOf(err) != pathguard.KindDenied {
 				t.Errorf("read %s: %v", path, err)
 			}
-			if err := g.Append(path, nil, ""); kindOf(err) != pathguard.KindDenied {
+			if err := g.Append(path, nil); kindOf(err) != pathguard.KindDenied {
 				t.Errorf("append %s: %v", path, err)
 			}
 			if d, err := g.Check(path); err != nil || d.Allowed || d.Rule != "protected: "+rule {
@@ -119,7 +119,7 @@ func TestProtectedFile(t *testing.T) {
 			if _, err := write(g, path, "x", pathguard.ReplaceOptions{}); err == nil || err.Error() != want {
 				t.Errorf("replace %s: %v", path, err)
 			}
-			if err := g.Append(path, []byte("x"), ""); err == nil || err.Error() != want {
+			if err := g.Append(path, []byte("x")); err == nil || err.Error() != want {
 				t.Errorf("append %s: %v", path, err)
 			}
 			if got, protected := g.Protected(root + "/w/" + path); !protected || got != "protected: "+rule {
@@ -129,7 +129,7 @@ func TestProtectedFile(t *testing.T) {
 		if err := os.Rename(root+"/w/other", root+"/w/conf"); err != nil { // as editors replace it
 			t.Fatal(err)
 		}
-		if err := g.Append("conf", []byte("x"), ""); kindOf(err) != pathguard.KindDenied {
+		if err := g.Append("conf", []byte("x")); kindOf(err) != pathguard.KindDenied {
 			t.Errorf("append to the new file: %v", err)
 		}
 	})

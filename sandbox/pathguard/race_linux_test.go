@@ -82,7 +82,7 @@ func hammer(t *testing.T, g *pathguard.Guard, tries int) (hits int) {
 		if info, err := g.Stat("swap/x"); err == nil && info.Size == int64(len("BAD")) {
 			t.Fatalf("try %d: described %s", i, info.Real)
 		}
-		_ = g.Append("swap/x", nil, "")
+		_ = g.Append("swap/x", nil)
 		if i%16 == 0 {
 			_, _ = write(g, "swap/made/new", "IN", pathguard.ReplaceOptions{CreateDirs: true})
 			_, _ = write(g, "swap/x", "IN", pathguard.ReplaceOptions{})

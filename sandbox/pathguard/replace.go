@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"toolserver/osfile"
-	"toolserver/osfile/appender"
 	"toolserver/share"
 )
 
@@ -262,17 +261,15 @@ func (r *replacement) place(f *os.File) (created bool, err error) {
 
 // Append adds data to the end of the regular file at path, which must exist,
 // in one write with O_APPEND, so that appends of several processes do not mix.
-// If not all can be appended, nothing is (see package appender for what that
-// excludes). Program is a program whose main calls [appender.RunChild] when
-// [appender.IsChild], so that an append is whole even if this process is killed;
-// without it only an append that fails is taken back. The error is an [*Error].
-func (g *Guard) Append(path string, data []byte, program string) error {
+// If not all can be appended, nothing is, as [osfile.Append] says. The error is
+// an [*Error].
+func (g *Guard) Append(path string, data []byte) error {
 	f, err := g.open(path, wantAppend)
 	if err != nil {
 		return err
 	}
 	q := request{path: path, guard: g}
-	err = appender.Append(f.File, data, program)
+	err = osfile.Append(f.File, data)
 	closing := f.Close()
 	if err != nil {
 		return q.error(KindIO, err.Error(), err)

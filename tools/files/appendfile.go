@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"toolserver/domain"
-	"toolserver/osfile/appender"
+	"toolserver/osfile"
 )
 
 type appendInput struct {
@@ -45,7 +45,7 @@ func (t fileTool) append(ctx context.Context, in appendInput) (domain.ToolResult
 		return domain.ToolResult{}, err
 	}
 	defer unlock()
-	if err := t.writes.Append(in.Path, []byte(in.Content), t.options.Program); err != nil {
+	if err := t.writes.Append(in.Path, []byte(in.Content)); err != nil {
 		return t.appendFailure(in.Path, err)
 	}
 	res := domain.Text("Successfully appended to " + in.Path)
@@ -58,7 +58,7 @@ func (t fileTool) append(ctx context.Context, in appendInput) (domain.ToolResult
 }
 
 func (t fileTool) appendFailure(path string, err error) (domain.ToolResult, error) {
-	if e, ok := errors.AsType[*appender.Error](err); ok && e.Left != 0 {
+	if e, ok := errors.AsType[*osfile.AppendError](err); ok && e.Left != 0 {
 		return domain.Failure("io_error", err.Error(), "Read the end of the file before appending again: call "+call("read_file", path)+"."), nil
 	}
 	if !isNotFound(err) {

@@ -22,8 +22,6 @@ import (
 // Options are what configuration says of the file tools.
 type Options struct {
 	Settings declare.Settings // of single tools
-	// Program is what append_file has append, see [pathguard.Guard.Append].
-	Program string
 	// MaxChars is how long an answer of read_file and edit_file may be, so that
 	// the executor need not cut it; 0 is [domain.DefaultMaxResultChars].
 	// Windows of files are measured in bytes of UTF-8, which are no fewer.

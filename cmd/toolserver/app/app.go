@@ -16,7 +16,6 @@ import (
 	"toolserver/config"
 	"toolserver/domain"
 	"toolserver/osfile"
-	"toolserver/osfile/appender"
 	"toolserver/sandbox"
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/process"
@@ -49,12 +48,9 @@ type Program struct {
 
 // RunChild does the work of a child process of the server and returns its exit
 // code, if this process was started as one: the program starts itself again to
-// supervise commands and to append to files. Its main calls it first.
+// supervise commands and to run jq. Its main calls it first.
 func RunChild() (code int, isChild bool) {
-	switch {
-	case appender.IsChild():
-		return appender.RunChild(), true
-	case process.IsSupervisor():
+	if process.IsSupervisor() {
 		return process.Supervise(confine.Confiner()), true
 	}
 	return jq.RunChild()
@@ -105,7 +101,7 @@ type state struct {
 func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
 	self, err := process.Self()
 	if err != nil {
-		log.Warn("commands run without a supervisor, appends without a child process", zap.Error(err))
+		log.Warn("commands run without a supervisor", zap.Error(err))
 	}
 	a := &App{
 		program: program, self: self, selector: jq.New(self), started: time.Now(), log: log, plain: log, results: domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
@@ -230,7 +226,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 			Health:           a.health,
 			Upstreams:        a.upstreams, UpstreamsChanged: a.watchUpstreams,
 		},
-		FileOptions: files.Options{Program: a.self, MaxChars: cfg.Limits.MaxResultChars},
+		FileOptions: files.Options{MaxChars: cfg.Limits.MaxResultChars},
 		ShellOptions: shell.Options{
 			BashTimeout: cfg.Tools["bash"].Timeout, ExecuteTimeout: cfg.Tools["execute_command"].Timeout,
 			MaxChars: cfg.Limits.MaxResultChars, Results: a.results, NoShell: noShell != nil,
