@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"toolserver/config/yamlconf"
+	"toolserver/config/yamledit"
 	"toolserver/osfile"
 	"toolserver/tools/upstream"
 )
@@ -22,6 +23,7 @@ type Entry struct {
 // Edited says what an edit has done.
 type Edited struct {
 	File    string
+	Line    int  // of what EnableTool has set
 	Created bool // the file was not there before
 	Trusted bool // a person trusted the file before, or it is new, and its new content is trusted
 	Found   bool // the program finds the file by itself
@@ -30,7 +32,7 @@ type Edited struct {
 // AddServers adds entries to mcp_servers in the configuration file, or in a new one if there
 // is none. Everything else in the file stays as it is. After an error nothing has changed.
 func AddServers(o Overrides, entries []Entry, replace bool) (Edited, error) {
-	return edit(o, func(text []byte) (_ []byte, names []string, err error) {
+	return edit(o, section, func(text []byte) (_ []byte, names []string, err error) {
 		for _, e := range entries {
 			if text, err = setEntry(text, e, replace); err != nil {
 				return nil, nil, err
@@ -43,14 +45,25 @@ func AddServers(o Overrides, entries []Entry, replace bool) (Edited, error) {
 
 // RemoveServer removes an entry of mcp_servers from the configuration file.
 func RemoveServer(o Overrides, name string) (Edited, error) {
-	return edit(o, func(text []byte) ([]byte, []string, error) {
-		text, err := removeEntry(text, name)
+	return edit(o, section, func(text []byte) ([]byte, []string, error) {
+		text, err := yamledit.Remove(text, section, name)
 		return text, []string{name}, err
 	})
 }
 
-// edit changes the entries of mcp_servers that change names.
-func edit(o Overrides, change func(text []byte) ([]byte, []string, error)) (done Edited, err error) {
+// EnableTool has the configuration file say whether a tool is enabled.
+func EnableTool(o Overrides, name string, enabled bool) (done Edited, err error) {
+	line := 0
+	done, err = edit(o, toolSection, func(text []byte) (_ []byte, _ []string, err error) {
+		text, line, err = setEnabled(text, name, enabled)
+		return text, []string{name}, err
+	})
+	done.Line = line
+	return done, err
+}
+
+// edit changes the entries of a section that change names.
+func edit(o Overrides, s yamledit.Section, change func(text []byte) ([]byte, []string, error)) (done Edited, err error) {
 	l, err := editable(o)
 	if err != nil {
 		return done, err
@@ -73,7 +86,7 @@ func edit(o Overrides, change func(text []byte) ([]byte, []string, error)) (done
 	if err != nil {
 		return done, fmt.Errorf("%s: %w", l.File, err)
 	}
-	if err := onlyEntries(before, after, names); err != nil {
+	if err := onlyEntries(before, after, s, names); err != nil {
 		return done, fmt.Errorf("%s cannot be edited by a program: %w; edit it by hand", l.File, err)
 	}
 	if err := validate(l.File, after, o.Directories); err != nil {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
 
 	"gopkg.in/yaml.v3"
 
@@ -27,25 +29,54 @@ func setEntry(text []byte, e Entry, replace bool) ([]byte, error) {
 	return yamledit.Set(text, section, e.Name, yamlconf.Node(e.Settings))
 }
 
-// removeEntry returns the text of a configuration file without an entry of the section.
-func removeEntry(text []byte, name string) ([]byte, error) {
-	return yamledit.Remove(text, section, name)
+// toolSection is where tools are enabled.
+var toolSection = yamledit.Section{Key: "tools"}
+
+// setEnabled returns the text of a configuration file in which a tool is enabled or not, and the line that says so.
+func setEnabled(text []byte, name string, enabled bool) ([]byte, int, error) {
+	entry, err := yamledit.Find(text, toolSection, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	if entry == nil || entry.Kind != yaml.MappingNode {
+		entry = &yaml.Node{Kind: yaml.MappingNode}
+	}
+	isKey := func(n *yaml.Node) bool { return n.Value == "enabled" && n.Tag == "!!str" }
+	at := slices.IndexFunc(entry.Content, isKey)
+	if at < 0 {
+		at, entry.Content = 0, append([]*yaml.Node{scalar("enabled"), {}}, entry.Content...)
+	}
+	value := entry.Content[at+1]
+	*value = yaml.Node{Kind: yaml.ScalarNode, Value: strconv.FormatBool(enabled), LineComment: value.LineComment}
+	if text, err = yamledit.Set(text, toolSection, name, entry); err != nil {
+		return nil, 0, err
+	}
+	if entry, err = yamledit.Find(text, toolSection, name); err != nil {
+		return nil, 0, err
+	}
+	return text, entry.Content[slices.IndexFunc(entry.Content, isKey)].Line, nil
 }
 
-// onlyEntries reports whether anything but the named entries differs between two texts of a
+func scalar(text string) *yaml.Node {
+	n := &yaml.Node{}
+	n.SetString(text)
+	return n
+}
+
+// onlyEntries reports whether anything but the named entries of a section differs between two texts of a
 // file.
-func onlyEntries(before, after []byte, names []string) error {
+func onlyEntries(before, after []byte, s yamledit.Section, names []string) error {
 	rest := func(text []byte) (map[string]any, error) {
 		var all map[string]any
 		if err := yaml.Unmarshal(text, &all); err != nil {
 			return nil, err
 		}
-		servers, _ := all[section.Key].(map[string]any)
+		entries, _ := all[s.Key].(map[string]any)
 		for _, name := range names {
-			delete(servers, name)
+			delete(entries, name)
 		}
-		if len(servers) == 0 {
-			delete(all, section.Key)
+		if len(entries) == 0 {
+			delete(all, s.Key)
 		}
 		if len(all) == 0 {
 			all = nil

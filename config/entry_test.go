@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"toolserver/config/yamledit"
 	"toolserver/tools/upstream"
 )
 
@@ -52,10 +53,10 @@ func TestEditEntries(t *testing.T) {
 			changed = "n"
 			got, err = setEntry([]byte(test.text), n, test.replace)
 		} else {
-			got, err = removeEntry([]byte(test.text), test.remove)
+			got, err = yamledit.Remove([]byte(test.text), section, test.remove)
 		}
 		if err == nil {
-			err = onlyEntries([]byte(test.text), got, []string{changed})
+			err = onlyEntries([]byte(test.text), got, section, []string{changed})
 		}
 		if part, wrong := strings.CutPrefix(test.want, "!"); wrong {
 			if err == nil || !strings.Contains(err.Error(), part) {
@@ -65,7 +66,7 @@ func TestEditEntries(t *testing.T) {
 			t.Errorf("%s: %v\n%s\nwant\n%s", test.name, err, got, test.want)
 		}
 	}
-	if onlyEntries([]byte("limits: {queue_wait: 1s}\nmcp_servers: {n: {}}\n"), []byte("mcp_servers: {n: {}}\n"), []string{"n"}) == nil {
+	if onlyEntries([]byte("limits: {queue_wait: 1s}\nmcp_servers: {n: {}}\n"), []byte("mcp_servers: {n: {}}\n"), section, []string{"n"}) == nil {
 		t.Error("the loss of another setting is not noticed")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -14,8 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"toolserver/cmd/toolserver/app"
+	"toolserver/config"
 	"toolserver/domain"
+	"toolserver/domain/nearest"
 	"toolserver/server"
+	"toolserver/tools"
 	"toolserver/tools/upstream"
 	"toolserver/tools/upstream/search"
 )
@@ -23,6 +27,7 @@ import (
 // toolsCommand shows the tools, to people or in the forms model APIs take.
 func toolsCommand(g *globals) *cobra.Command {
 	var openAI, anthropic, gemini, all, forFiles bool
+	var category string
 	cmd := &cobra.Command{
 		Use: "tools [--for FILE...]", Short: "List the tools",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -56,6 +61,14 @@ func toolsCommand(g *globals) *cobra.Command {
 				if forFiles {
 					list = suited(list, args)
 				}
+				missing := a.Executor().Registry.Catalog().Missing()
+				if category != "" {
+					if err := knownCategory(a, category); err != nil {
+						return err
+					}
+					list = slices.DeleteFunc(slices.Clone(list), func(t *domain.Tool) bool { return t.Category != category })
+					missing = slices.DeleteFunc(slices.Clone(missing), func(m domain.Missing) bool { return m.Category != category })
+				}
 				switch {
 				case forFiles && len(list) == 0:
 					return errors.New("no tool has a name that fits such files")
@@ -71,7 +84,7 @@ func toolsCommand(g *globals) *cobra.Command {
 				if err := printTable(out, list); err != nil || !all {
 					return err
 				}
-				if err := printMissing(out, a.Executor().Registry.Catalog().Missing()); err != nil {
+				if err := printMissing(out, missing); err != nil {
 					return err
 				}
 				for _, l := range reports(a, overall) {
@@ -87,8 +100,60 @@ func toolsCommand(g *globals) *cobra.Command {
 	cmd.Flags().BoolVar(&anthropic, "anthropic", false, "print the form of Anthropic's Messages API")
 	cmd.Flags().BoolVar(&gemini, "gemini", false, "print the form of Gemini's function declarations")
 	cmd.Flags().BoolVar(&all, "all", false, "include tools that are disabled, restricted to others, or unavailable")
+	cmd.Flags().StringVar(&category, "category", "", "list only tools of this category; those of another server are of its name")
+	named(cmd.Flags(), "category", "NAME")
+	completes(cmd, "category", tools.Categories()...)
 	cmd.Flags().BoolVar(&forFiles, "for", false, "list only tools whose names fit the types of the files that follow, as report.pdf does read_pdf")
+	cmd.AddCommand(enableCommand(g, "enable", "Have the configuration file say that a tool is offered"),
+		enableCommand(g, "disable", "Have the configuration file say that a tool is not offered"))
 	return cmd
+}
+
+// knownCategory returns the error of a category that no tool can be of.
+func knownCategory(a *app.App, name string) error {
+	known := slices.Sorted(maps.Keys(a.Config().Servers))
+	if known = append(tools.Categories(), known...); slices.Contains(known, name) {
+		return nil
+	}
+	return usage(fmt.Errorf("there is no category %q; known: %s", domain.ClipName(name), strings.Join(known, ", ")))
+}
+
+// enableCommand has the configuration file say whether a tool is offered.
+func enableCommand(g *globals, verb, short string) *cobra.Command {
+	return &cobra.Command{
+		Use: verb + " NAME", Short: short, Args: takes(1, 1), ValidArgsFunction: g.completeTool(menu{}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, enabled := args[0], verb == "enable"
+			if err := g.with(func(a *app.App) error {
+				a.KeptServers()
+				names := slices.Collect(maps.Keys(a.Config().Tools)) // those of a server that is not known yet, too
+				for _, t := range a.Executor().Registry.List("") {
+					if names = append(names, t.Name); t.Name == name {
+						name = cmp.Or(t.Offered, name)
+						return nil
+					}
+				}
+				for _, m := range a.Executor().Registry.Catalog().Missing() {
+					names = append(names, m.Name)
+				}
+				if slices.Contains(names, name) {
+					return nil
+				}
+				hint := "toolserver tools --all lists them"
+				if near, ok := nearest.Word(name, names); ok {
+					hint = "did you mean " + near + "?"
+				}
+				return usage(fmt.Errorf("there is no tool %q; %s", domain.ClipName(name), hint))
+			}); err != nil {
+				return err
+			}
+			done, err := config.EnableTool(g.overrides(), name, enabled)
+			if err != nil {
+				return err
+			}
+			return g.printEdited(cmd.OutOrStdout(), done, verb+"d", fmt.Sprintf("%s: tools.%[1]s.enabled is %t", name, enabled), name)
+		},
+	}
 }
 
 // suited returns the tools whose names fit the types of files, the best first.

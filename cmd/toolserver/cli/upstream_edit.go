@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,7 +46,7 @@ func upstreamAdd(g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.printEdited(cmd.OutOrStdout(), done, "added", args[0])
+			return g.printEdited(cmd.OutOrStdout(), done, "added", "mcp_servers."+args[0], args[0])
 		},
 	}
 	flags := cmd.Flags()
@@ -126,7 +127,7 @@ func upstreamRemove(g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.printEdited(cmd.OutOrStdout(), done, "removed", args[0])
+			return g.printEdited(cmd.OutOrStdout(), done, "removed", "mcp_servers."+args[0], args[0])
 		},
 	}
 }
@@ -135,12 +136,16 @@ func (g *globals) overrides() config.Overrides {
 	return config.Overrides{File: g.config, Directories: g.dirs}
 }
 
-// printEdited says what was done to the configuration file, and what follows.
-func (g *globals) printEdited(w io.Writer, done config.Edited, verb string, names ...string) error {
+// printEdited says what was done to what of the configuration file, and what follows.
+func (g *globals) printEdited(w io.Writer, done config.Edited, verb, what string, names ...string) error {
+	file := done.File
+	if done.Line > 0 {
+		file += ":" + strconv.Itoa(done.Line)
+	}
 	if g.json {
 		return printJSON(w, map[string]any{verb: names, "file": done.File, "created": done.Created, "trusted": done.Trusted})
 	}
-	fmt.Fprintf(w, "%s mcp_servers.%s in %s\n", verb, strings.Join(names, ", "), done.File)
+	fmt.Fprintf(w, "%s %s in %s\n", verb, what, file)
 	switch {
 	case done.Created && done.Trusted:
 		fmt.Fprintln(w, "The file is new, and trusted: the program uses it where it is started in this directory.")
@@ -193,7 +198,7 @@ func importCommand(g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.printEdited(cmd.OutOrStdout(), done, "added", names...)
+			return g.printEdited(cmd.OutOrStdout(), done, "added", "mcp_servers."+strings.Join(names, ", "), names...)
 		},
 	}
 	cmd.Flags().BoolVar(&write, "write", false, "add the servers to the configuration file")
