@@ -334,6 +334,31 @@ func (s *ToolInputSchema) Describing(name, doc string, most int) *ToolInputSchem
 	})}
 }
 
+// Choosing returns the schema with one more argument, one of some words, the first of which is meant if it is left out.
+func (s *ToolInputSchema) Choosing(name, doc string, words []string) *ToolInputSchema {
+	property := sync.OnceValue(func() json.RawMessage {
+		raw, _ := json.Marshal(struct { // of strings: it cannot fail
+			Type        string   `json:"type"`
+			Enum        []string `json:"enum"`
+			Default     string   `json:"default"`
+			Description string   `json:"description"`
+		}{"string", words, words[0], doc})
+		return raw
+	})
+	raw := sync.OnceValue(func() json.RawMessage {
+		return rawjson.With(s.raw(), "properties", rawjson.With(rawjson.Member(s.raw(), "properties"), name, property()))
+	})
+	return &ToolInputSchema{raw, sync.OnceValue(func() *rootParam {
+		root := *s.root()
+		f, err := param(name, property(), false)
+		if err != nil {
+			panic(fmt.Sprintf("%s: %v", name, err))
+		}
+		root.Fields = append(slices.Clone(root.Fields), f)
+		return &root
+	})}
+}
+
 // Params returns the arguments in declared order.
 func (s *ToolInputSchema) Params() []Param { return s.root().Fields }
 

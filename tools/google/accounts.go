@@ -27,7 +27,7 @@ type accountsInput struct {
 
 // accountsResult is the structured content of google_accounts.
 type accountsResult struct {
-	Services []signin.Status `json:"services" doc:"The sign-ins of the caller, one for each service."`
+	Services []signin.Status `json:"services" doc:"The sign-ins of the caller, one for each service and account."`
 }
 
 // declared returns what the tool about accounts declares. It has no access to the services themselves.
@@ -48,7 +48,7 @@ func accountsTool(c *api.Client, accounts *signin.Accounts) domain.Tool {
 		Output:      domain.OutputOf[accountsResult](),
 		Ability:     "manage the sign-ins to Google",
 	}, func(ctx context.Context, in accountsInput) (domain.ToolResult, error) {
-		principal, service := domain.SessionOf(ctx).Principal.ID, signin.Service(in.Service)
+		owner, service := c.Owner(ctx), signin.Service(in.Service)
 		if in.Action != "status" && in.Service == "" {
 			return domain.ToolResult{}, domain.InvalidArgument(accountsName, "service", "is required to sign in or out: gmail or calendar")
 		}
@@ -63,16 +63,16 @@ func accountsTool(c *api.Client, accounts *signin.Accounts) domain.Tool {
 				return *refusal, nil
 			}
 		case "sign_out":
-			left, err := accounts.SignOut(ctx, principal, service)
-			switch note = fmt.Sprintf("\n%s: %s", service.Title(), left); {
+			left, err := accounts.SignOut(ctx, owner, service)
+			switch note = fmt.Sprintf("\n%s: %s", owner.Of(service), left); {
 			case errors.Is(err, signin.ErrNoGrant):
-				return domain.Failure("not_found", accountsFailing+": "+service.Title()+" is not signed in", "There is nothing to sign out of."), nil
+				return domain.Failure("not_found", accountsFailing+": "+owner.Of(service)+" is not signed in", "There is nothing to sign out of."), nil
 			case err != nil:
 				f := httpcall.Explain(err)
 				return domain.Failure(f.Type, accountsFailing+": "+f.Message, f.Hint), nil
 			}
 		}
-		services, err := accounts.Status(principal)
+		services, err := accounts.Status(accounts.Owners(domain.SessionOf(ctx).Principal.ID)...)
 		if err != nil && services == nil {
 			f := httpcall.Explain(err)
 			return domain.Failure(f.Type, accountsFailing+": "+f.Message, f.Hint), nil
@@ -89,7 +89,7 @@ func statusText(services []signin.Status) string {
 	for _, s := range services {
 		switch {
 		case s.SignedIn:
-			fmt.Fprintf(&b, "%s: signed in as %s\n", s.Service.Title(), s.Email)
+			fmt.Fprintf(&b, "%s: signed in as %s\n", s.Title(), s.Email)
 			for _, scope := range s.Scopes {
 				fmt.Fprintf(&b, "  may %s\n", signin.Reason(scope))
 			}
@@ -97,9 +97,9 @@ func statusText(services []signin.Status) string {
 				fmt.Fprintf(&b, "  was not allowed to %s\n", signin.Reason(scope))
 			}
 		case s.Problem != "":
-			fmt.Fprintf(&b, "%s: %s\n", s.Service.Title(), s.Problem)
+			fmt.Fprintf(&b, "%s: %s\n", s.Title(), s.Problem)
 		default:
-			fmt.Fprintf(&b, "%s: not signed in\n", s.Service.Title())
+			fmt.Fprintf(&b, "%s: not signed in\n", s.Title())
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")

@@ -26,14 +26,15 @@ import (
 
 // Options are the section google of the configuration.
 type Options struct {
-	ClientID     string `yaml:"client_id" doc:"Client ID of a Desktop app in the Google Cloud console; GOOGLE_CLIENT_ID in the environment if unset."`
-	ClientSecret string `yaml:"client_secret" secret:"true" doc:"Client secret of the same app; GOOGLE_CLIENT_SECRET in the environment if unset."`
-	Credentials  string `yaml:"credentials_file" path:"true" doc:"JSON file of the OAuth client as the Google Cloud console offers it for download, instead of client_id and client_secret."`
-	TimeZone     string `yaml:"time_zone" format:"time_zone" example:"Europe/London" doc:"IANA time zone of dates and times without one, such as Europe/London; that of the user's calendar if unset."`
-	OpenBrowser  bool   `yaml:"open_browser" doc:"Open the sign-in page in a browser on this machine when a tool requires a sign-in; otherwise the client or the model shows its address."`
-	TokenStore   string `yaml:"token_store" enum:"file|keyring" doc:"Where sign-ins to Google are kept; sign_ins.store if unset."`
-	TokenKey     string `yaml:"token_key" secret:"true" doc:"Passphrase that encrypts the files of sign-ins to Google; sign_ins.key if unset."`
-	BaseURL      string `yaml:"base_url" format:"stand_in" template:"-" doc:"Where a stand-in for Google's servers is, which is of use for tests; Google itself if unset."`
+	ClientID     string   `yaml:"client_id" doc:"Client ID of a Desktop app in the Google Cloud console; GOOGLE_CLIENT_ID in the environment if unset."`
+	ClientSecret string   `yaml:"client_secret" secret:"true" doc:"Client secret of the same app; GOOGLE_CLIENT_SECRET in the environment if unset."`
+	Credentials  string   `yaml:"credentials_file" path:"true" doc:"JSON file of the OAuth client as the Google Cloud console offers it for download, instead of client_id and client_secret."`
+	TimeZone     string   `yaml:"time_zone" format:"time_zone" example:"Europe/London" doc:"IANA time zone of dates and times without one, such as Europe/London; that of the user's calendar if unset."`
+	Accounts     []string `yaml:"accounts" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$" example:"[work, home]" doc:"Names of the Google accounts that each caller has, if there are several: tools then take one as the argument account, and use the first if it is left out. The name default stands for the sign-in from before there were names."`
+	OpenBrowser  bool     `yaml:"open_browser" doc:"Open the sign-in page in a browser on this machine when a tool requires a sign-in; otherwise the client or the model shows its address."`
+	TokenStore   string   `yaml:"token_store" enum:"file|keyring" doc:"Where sign-ins to Google are kept; sign_ins.store if unset."`
+	TokenKey     string   `yaml:"token_key" secret:"true" doc:"Passphrase that encrypts the files of sign-ins to Google; sign_ins.key if unset."`
+	BaseURL      string   `yaml:"base_url" format:"stand_in" template:"-" doc:"Where a stand-in for Google's servers is, which is of use for tests; Google itself if unset."`
 }
 
 // ReadCredentials takes client ID and secret from the file of an OAuth client. Public says that browsers reach the server, which a
@@ -117,6 +118,11 @@ func (o Options) configured() bool { return o.ClientID != "" && o.ClientSecret !
 
 // Offer returns the tools, or why they are missing.
 func Offer(d Deps) (o domain.Offer, err error) {
+	for i, name := range d.Options.Accounts {
+		if slices.ContainsFunc(d.Options.Accounts[:i], func(other string) bool { return strings.EqualFold(name, other) }) {
+			return o, fmt.Errorf("google.accounts: %s is there twice", name)
+		}
+	}
 	if d.Accounts != nil {
 		client := func(s signin.Service) *http.Client { return clientOf(d.Sandbox, s) }
 		c := api.New(d.Accounts, client, d.Options.base())
@@ -132,6 +138,9 @@ func Offer(d Deps) (o domain.Offer, err error) {
 		o.Tools = slices.Concat(gmail.Tools(c, gmail.Options{Full: d.Full, Sandbox: d.Sandbox}), events)
 		if d.Full {
 			o.Tools = append(o.Tools, accountsTool(c, d.Accounts))
+		}
+		for i, t := range o.Tools {
+			o.Tools[i] = c.ForAccounts(t)
 		}
 	}
 	reason := "needs the environment variables GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET, or google.credentials_file in the configuration"
@@ -187,7 +196,7 @@ func Accounts(d Deps) *signin.Accounts {
 			c.Store, c.Key = cmp.Or(d.Options.TokenStore, c.Store), cmp.Or(d.Options.TokenKey, c.Key)
 			return pages.NewStore(c)
 		},
-		Scopes: func(s signin.Service) []string { return scopes[s] },
-		Host:   d.Host, Open: d.Open,
+		Scopes: func(s signin.Service) []string { return scopes[s] }, Accounts: d.Options.Accounts,
+		Host: d.Host, Open: d.Open,
 	})
 }

@@ -27,6 +27,7 @@ type googleAuth struct {
 	accounts  func(*app.App) (*signin.Accounts, error)
 	names     []string // of services
 	principal string
+	accounted []string // names of accounts
 
 	noBrowser, paste, again bool
 
@@ -34,6 +35,7 @@ type googleAuth struct {
 	selected []signin.Service
 	id       string // of the principal
 	title    string // of the principal, for people
+	owners   []signin.Owner
 	google   *signin.Accounts
 	out      io.Writer
 }
@@ -59,6 +61,7 @@ func authCommand(g *globals, accounts func(*app.App) (*signin.Accounts, error)) 
 	google.PersistentFlags().StringSliceVar(&c.names, "services", nil, "services: gmail, calendar; default: all that are in use")
 	google.PersistentFlags().StringVar(&c.principal, "principal", "", "user or token of the configuration whose account it is, or token:NAME; default: the user of this command line")
 	named(google.PersistentFlags(), "principal", "NAME")
+	google.PersistentFlags().StringSliceVar(&c.accounted, "account", nil, "names of google.accounts in the configuration; default: all of them")
 	completes(google, "services", "gmail", "calendar")
 	google.Flags().BoolVar(&c.noBrowser, "no-browser", false, "do not open a browser")
 	google.Flags().BoolVar(&c.paste, "paste", false, "sign in with a browser on another machine, and paste the address that it ends at")
@@ -92,11 +95,28 @@ func (c *googleAuth) run(do func(context.Context) error) func(*cobra.Command, []
 				return err
 			}
 			defer c.google.Close()
+			if c.owners, err = c.ownersOf(c.accounted); err != nil {
+				return err
+			}
 			ctx, stop := c.g.interruptible(cmd.Context())
 			defer stop()
 			return do(ctx)
 		})
 	}
+}
+
+// ownersOf returns the owners of the sign-ins to the accounts that are named, or to all.
+func (c *googleAuth) ownersOf(names []string) (owners []signin.Owner, err error) {
+	for _, name := range names {
+		if known := c.google.Names(); !slices.Contains(known, name) {
+			return nil, usage(fmt.Errorf("there is no account %q: google.accounts in the configuration has %s", name, cmp.Or(strings.Join(known, ", "), "none")))
+		}
+		owners = append(owners, c.google.Owner(c.id, name))
+	}
+	if owners == nil {
+		owners = c.google.Owners(c.id)
+	}
+	return owners, nil
 }
 
 // principalOf returns the ID of the principal with a name, and the name to show.
@@ -119,7 +139,7 @@ func principalOf(a *app.App, name string) (id, title string, err error) {
 
 // states returns what is known of the services that are selected: by default those that ask for something.
 func (c *googleAuth) states() ([]signin.Status, error) {
-	all, err := c.google.Status(c.id)
+	all, err := c.google.Status(c.owners...)
 	if len(c.selected) > 0 && !slices.ContainsFunc(all, func(s signin.Status) bool { return s.Problem != "" && slices.Contains(c.selected, s.Service) }) {
 		err = nil // it is of another service
 	}
@@ -138,23 +158,23 @@ func (c *googleAuth) signIn(ctx context.Context) error {
 	var failed error
 	for _, s := range states {
 		if s.SignedIn && len(s.Missing) == 0 && !c.again {
-			fmt.Fprintf(c.out, "%s: already signed in as %s, for %s. Use --again to sign in again.\n", s.Service.Title(), account(s), c.title)
+			fmt.Fprintf(c.out, "%s: already signed in as %s, for %s. Use --again to sign in again.\n", s.Title(), account(s), c.title)
 			continue
 		}
-		fmt.Fprintf(c.out, "%s, for %s\n  asks for permission to\n", s.Service.Title(), c.title)
+		fmt.Fprintf(c.out, "%s, for %s\n  asks for permission to\n", s.Title(), c.title)
 		for _, scope := range s.Asked {
 			fmt.Fprintf(c.out, "%s%s (%s)\n", indentation, signin.Reason(scope), scope)
 		}
-		err := c.one(ctx, s.Service, lines)
+		err := c.one(ctx, s, lines)
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
-			return fmt.Errorf("interrupted: not signed in to %s", s.Service.Title())
+			return fmt.Errorf("interrupted: not signed in to %s", s.Title())
 		default: // what was not allowed of one may be allowed of the next
-			failed = errors.Join(failed, fmt.Errorf("not signed in to %s: %w", s.Service.Title(), hinted(err)))
+			failed = errors.Join(failed, fmt.Errorf("not signed in to %s: %w", s.Title(), hinted(err)))
 			continue
 		}
-		c.confirm(s.Service)
+		c.confirm(s)
 	}
 	_, _ = c.printStates() // what cannot be read has been reported
 	return failed
@@ -170,15 +190,15 @@ func (c *googleAuth) printStates() (states []signin.Status, err error) {
 }
 
 // one signs in to a service.
-func (c *googleAuth) one(ctx context.Context, s signin.Service, lines func(context.Context) (string, error)) error {
+func (c *googleAuth) one(ctx context.Context, s signin.Status, lines func(context.Context) (string, error)) error {
 	if c.paste {
-		p, err := c.google.BeginPaste(c.id, s)
+		p, err := c.google.BeginPaste(s.Owner, s.Service)
 		if err != nil {
 			return err
 		}
 		return waitForPaste(ctx, c.out, p, lines)
 	}
-	flow, err := c.google.Begin(c.id, s)
+	flow, err := c.google.Begin(s.Owner, s.Service)
 	if err != nil {
 		return err
 	}
@@ -244,10 +264,10 @@ func pastedLines(in io.Reader) func(context.Context) (string, error) {
 }
 
 // confirm prints what a sign-in has led to.
-func (c *googleAuth) confirm(s signin.Service) {
-	all, _ := c.google.Status(c.id)
+func (c *googleAuth) confirm(s signin.Status) {
+	all, _ := c.google.Status(s.Owner)
 	for _, now := range all {
-		if now.Service == s {
+		if now.Service == s.Service {
 			fmt.Fprintf(c.out, "%s: signed in as %s, for %s; kept in: %s\n", s.Title(), account(now), c.title, now.Kept)
 			printNotGranted(c.out, now)
 		}
@@ -263,16 +283,16 @@ func (c *googleAuth) status(context.Context) error {
 		switch {
 		case c.g.json:
 		case s.SignedIn:
-			fmt.Fprintf(c.out, "%s: signed in as %s, for %s\n", s.Service.Title(), account(s), c.title)
+			fmt.Fprintf(c.out, "%s: signed in as %s, for %s\n", s.Title(), account(s), c.title)
 			fmt.Fprintf(c.out, "  since %s, refreshed %s, access token until %s, kept in: %s\n", stamp(s.Created), stamp(s.Refreshed), stamp(s.Expires), s.Kept)
 			for _, scope := range s.Scopes {
 				fmt.Fprintf(c.out, "  granted: %s (%s)\n", signin.Reason(scope), scope)
 			}
 			printNotGranted(c.out, s)
 		case s.Problem != "":
-			fmt.Fprintf(c.out, "%s: %s\n", s.Service.Title(), s.Problem)
+			fmt.Fprintf(c.out, "%s: %s\n", s.Title(), s.Problem)
 		default:
-			fmt.Fprintf(c.out, "%s: not signed in; run toolserver auth google --services %s\n", s.Service.Title(), s.Service)
+			fmt.Fprintf(c.out, "%s: not signed in; run toolserver auth google --services %s%s\n", s.Title(), s.Service, s.Owner.Flag())
 		}
 	}
 	if unreadable != nil && missing && !c.g.json {
@@ -291,14 +311,16 @@ func (c *googleAuth) revoke(ctx context.Context) error {
 		selected = signin.Services()
 	}
 	var failed error
-	for _, s := range selected {
-		switch note, err := c.google.SignOut(ctx, c.id, s, selected...); {
-		case errors.Is(err, signin.ErrNoGrant):
-			fmt.Fprintf(c.out, "%s: not signed in\n", s.Title())
-		case err != nil:
-			failed = errors.Join(failed, hinted(err))
-		default:
-			fmt.Fprintf(c.out, "%s: %s (for %s)\n", s.Title(), note, c.title)
+	for _, o := range c.owners {
+		for _, s := range selected {
+			switch note, err := c.google.SignOut(ctx, o, s, selected...); {
+			case errors.Is(err, signin.ErrNoGrant):
+				fmt.Fprintf(c.out, "%s: not signed in\n", o.Of(s))
+			case err != nil:
+				failed = errors.Join(failed, hinted(err))
+			default:
+				fmt.Fprintf(c.out, "%s: %s (for %s)\n", o.Of(s), note, c.title)
+			}
 		}
 	}
 	_, _ = c.printStates() // what cannot be read is reported by status

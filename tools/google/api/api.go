@@ -89,8 +89,8 @@ func (c *Client) Calendar() *calendar.Service { return c.calendar() }
 
 // grant is whose account a request is for.
 type grant struct {
-	principal string
-	service   signin.Service
+	owner   signin.Owner
+	service signin.Service
 
 	mu    sync.Mutex
 	token signin.Token
@@ -136,7 +136,7 @@ func send[T any](ctx context.Context, c *Client, retries int, do func(...googlea
 	bounded, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	err = service.Try(bounded, func() error {
-		owner := g.principal + "\x00" + string(g.service)
+		owner := string(g.owner) + "\x00" + string(g.service)
 		if err := c.places.Acquire(ctx, owner, 1); err != nil {
 			return err
 		}
@@ -282,7 +282,7 @@ func (t *authorized) send(req *http.Request, idle *time.Timer) (*http.Response, 
 	if err != nil || res.StatusCode != http.StatusUnauthorized {
 		return res, err
 	}
-	fresh, err := t.accounts.Renew(req.Context(), g.principal, g.service, token.Access)
+	fresh, err := t.accounts.Renew(req.Context(), g.owner, g.service, token.Access)
 	var body io.ReadCloser
 	if err == nil {
 		body, err = again()
@@ -317,6 +317,8 @@ type Need struct {
 	Service signin.Service
 	Scopes  []string // any of them; the first is the least, and asked for
 	Failing string   // begins the message of a failure: "Error searching Gmail"
+
+	owner signin.Owner // whose it is; "" before that is known
 }
 
 // Define completes a tool as [domain.Define] does. Its handler runs with the caller's grant in its context; an error that is
@@ -324,6 +326,8 @@ type Need struct {
 func Define[In any](c *Client, need Need, t domain.Tool, run func(context.Context, In) (domain.ToolResult, error)) domain.Tool {
 	t.Uses |= domain.Fetches | domain.Keeps
 	return domain.Define(t, func(ctx context.Context, in In) (domain.ToolResult, error) {
+		need := need
+		need.owner = c.Owner(ctx)
 		signed, refusal, err := c.SignedIn(ctx, need)
 		if err != nil || refusal != nil {
 			return refused(refusal), err
@@ -333,7 +337,7 @@ func Define[In any](c *Client, need Need, t domain.Tool, run func(context.Contex
 		if !ok {
 			return need.result(ctx, res, err)
 		}
-		if refusal, err = c.signIn(ctx, domain.SessionOf(ctx).Principal, need, revoked.Error()); err != nil || refusal != nil {
+		if refusal, err = c.signIn(ctx, need, revoked.Error()); err != nil || refusal != nil {
 			return refused(refusal), err
 		}
 		if signed, refusal, err = c.SignedIn(ctx, need); err != nil || refusal != nil {

@@ -27,10 +27,13 @@ const (
 	typeNotEnabled = "not_enabled"
 )
 
-// hintAgain is the remedy where a sign-in that Google has just renewed is rejected all the same: nobody would be asked.
-const hintAgain = "Have the person sign in anew: toolserver auth google --again."
+// authCommand signs in. Remedies add the account, if it has a name.
+const authCommand = "toolserver auth google"
 
-const hintSignIn = "Call the tool again to sign in, or have the person run: toolserver auth google --again."
+// hintAgain is the remedy where a sign-in that Google has just renewed is rejected all the same: nobody would be asked.
+const hintAgain = "Have the person sign in anew: " + authCommand + " --again."
+
+const hintSignIn = "Call the tool again to sign in, or have the person run: " + authCommand + " --again."
 
 // rules say what Google's reasons mean: those of the older errors (errors[].reason) and of the newer ones (ErrorInfo). A rule
 // without meaning has Google's own message.
@@ -191,7 +194,7 @@ func (n Need) failed(err error) domain.ToolResult {
 		return n.refusal(typeSignIn, revoked.Error(), hintSignIn)
 	}
 	if errors.Is(err, signin.ErrNoGrant) {
-		return n.refusal(typeSignIn, n.Service.Title()+" is not signed in", hintSignIn)
+		return n.refusal(typeSignIn, n.owner.Of(n.Service)+" is not signed in", hintSignIn)
 	}
 	f := httpcall.Explain(err)
 	return n.refusal(f.Type, f.Message, f.Hint)
@@ -199,5 +202,6 @@ func (n Need) failed(err error) domain.ToolResult {
 
 // refusal returns a tool execution error whose text has the remedy, too: some clients show nothing else.
 func (n Need) refusal(errorType, message, remedy string) domain.ToolResult {
+	remedy = strings.ReplaceAll(remedy, authCommand, authCommand+n.owner.Flag())
 	return domain.Failure(errorType, n.Failing+": "+message+". "+remedy, remedy)
 }

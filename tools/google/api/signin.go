@@ -15,8 +15,8 @@ import (
 // client opens addresses, and otherwise by the refusal, which the call is answered with. In both cases the sign-in waits in
 // the background, and its address stays the same until it is done.
 func (c *Client) SignedIn(ctx context.Context, need Need) (context.Context, *domain.ToolResult, error) {
-	principal := domain.SessionOf(ctx).Principal
-	token, why, err := c.token(ctx, principal.ID, need)
+	need.owner = c.Owner(ctx)
+	token, why, err := c.token(ctx, need)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx, nil, ctx.Err()
@@ -25,10 +25,10 @@ func (c *Client) SignedIn(ctx context.Context, need Need) (context.Context, *dom
 		return ctx, &refusal, nil
 	}
 	if why != "" {
-		if refusal, err := c.signIn(ctx, principal, need, why); err != nil || refusal != nil {
+		if refusal, err := c.signIn(ctx, need, why); err != nil || refusal != nil {
 			return ctx, refusal, err
 		}
-		if token, why, err = c.token(ctx, principal.ID, need); err != nil || why != "" {
+		if token, why, err = c.token(ctx, need); err != nil || why != "" {
 			refusal := need.refusal(typeSignIn, why, hintSignIn)
 			if err != nil {
 				refusal = need.failed(err)
@@ -36,16 +36,16 @@ func (c *Client) SignedIn(ctx context.Context, need Need) (context.Context, *dom
 			return ctx, &refusal, nil
 		}
 	}
-	return context.WithValue(ctx, grantKey{}, &grant{principal: principal.ID, service: need.Service, token: token}), nil, nil
+	return context.WithValue(ctx, grantKey{}, &grant{owner: need.owner, service: need.Service, token: token}), nil, nil
 }
 
-// token returns the token of a principal, or why they have to sign in, as a clause.
-func (c *Client) token(ctx context.Context, principal string, need Need) (token signin.Token, why string, err error) {
-	token, err = c.accounts.Token(ctx, principal, need.Service)
+// token returns the token of an owner, or why they have to sign in, as a clause.
+func (c *Client) token(ctx context.Context, need Need) (token signin.Token, why string, err error) {
+	token, err = c.accounts.Token(ctx, need.owner, need.Service)
 	revoked, isRevoked := errors.AsType[*signin.RevokedError](err)
 	switch {
 	case err == signin.ErrNoGrant:
-		return token, "you are not signed in to " + need.Service.Title(), nil
+		return token, "you are not signed in to " + need.owner.Of(need.Service), nil
 	case errors.Is(err, signin.ErrNoGrant):
 		return token, err.Error(), nil // says why a grant does not count
 	case isRevoked:
@@ -71,10 +71,12 @@ func account(email string) string {
 }
 
 // signIn has a person sign in. The refusal says how, if that takes longer than the call.
-func (c *Client) signIn(ctx context.Context, principal domain.Principal, need Need, why string) (*domain.ToolResult, error) {
+func (c *Client) signIn(ctx context.Context, need Need, why string) (*domain.ToolResult, error) {
+	principal := domain.SessionOf(ctx).Principal.ID
 	refused, err := pages.Need{
-		Why: why, Message: "Sign in with Google to continue.", Command: "toolserver auth google --services " + string(need.Service), Paste: "toolserver auth google --paste" + pages.For(principal.ID),
-		Host: c.accounts.Host(), Begin: func() (*pages.Flow, error) { return c.accounts.Begin(principal.ID, need.Service) },
+		Why: why, Message: "Sign in with Google to continue.",
+		Command: authCommand + " --services " + string(need.Service), Paste: authCommand + " --paste" + pages.For(principal),
+		Host: c.accounts.Host(), Begin: func() (*pages.Flow, error) { return c.accounts.Begin(need.owner, need.Service) },
 	}.Ask(ctx)
 	if refused == nil {
 		return nil, err

@@ -359,7 +359,7 @@ func TestCloseExchanging(t *testing.T) {
 func TestManyWait(t *testing.T) {
 	_, a, _ := world(t)
 	for i := range signin.MaxPending {
-		begin(t, a, owner{strings.Repeat("u", i+1), Gmail})
+		begin(t, a, owner{Owner(strings.Repeat("u", i+1)), Gmail})
 	}
 	f, ok := errors.AsType[*httpcall.Failure](func() error { _, err := a.Begin("one more", Gmail); return err }())
 	if !ok || f.Type != "overloaded" {

@@ -210,8 +210,8 @@ func fileStore(state *sandbox.State, passphrase string) signin.Store {
 	})
 }
 
-func (a *Accounts) stored(o owner) (*grant, error) { return a.grants[o.service].Read(o.principal) }
-func (a *Accounts) save(o owner, g *grant) error   { return a.grants[o.service].Save(o.principal, g) }
+func (a *Accounts) stored(o owner) (*grant, error) { return a.grants[o.service].Read(string(o.principal)) }
+func (a *Accounts) save(o owner, g *grant) error   { return a.grants[o.service].Save(string(o.principal), g) }
 
 // world is a stand-in with accounts that are kept in files.
 func world(t *testing.T, changes ...func(*Config)) (*google, *Accounts, signin.Store) {
@@ -228,7 +228,7 @@ func (g *google) put(a *Accounts, o owner, life time.Duration) *grant {
 	defer g.mu.Unlock()
 	kept := &grant{
 		ClientID: clientID, Email: "ann@example.com", Grant: signin.Grant{
-			Principal: o.principal, Scopes: []string{mailRead}, Access: g.secret("ya29.access"), Refresh: g.secret("1//refresh"), Expiry: time.Now().Add(life),
+			Principal: string(o.principal), Scopes: []string{mailRead}, Access: g.secret("ya29.access"), Refresh: g.secret("1//refresh"), Expiry: time.Now().Add(life),
 		},
 	}
 	g.refresh[kept.Grant.Refresh] = true

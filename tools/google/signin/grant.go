@@ -38,9 +38,9 @@ func (g *grant) token() Token { return Token{g.Access, slices.Clone(g.Scopes), g
 func (a *Accounts) newGrants(s Service) *signin.Grants[grant] {
 	return &signin.Grants[grant]{
 		Store: a.config.Store(s),
-		Entry: func(principal string) signin.Entry { return owner{principal, s}.entry() },
-		Opened: func(principal string, g *grant) error {
-			if g.Principal != principal {
+		Entry: func(of string) signin.Entry { return owner{Owner(of), s}.entry() },
+		Opened: func(of string, g *grant) error {
+			if g.Principal != of {
 				return errors.New("another principal")
 			}
 			return nil
@@ -61,7 +61,7 @@ func (a *Accounts) newGrants(s Service) *signin.Grants[grant] {
 
 // owner is whose grant, or sign-in, for what.
 type owner struct {
-	principal string
+	principal Owner
 	service   Service
 }
 
@@ -69,7 +69,7 @@ type owner struct {
 func (o owner) entry() signin.Entry {
 	sum := sha256.Sum256([]byte(o.principal))
 	name := hex.EncodeToString(sum[:])[:40]
-	return signin.Entry{Name: name, Label: string(o.service) + " " + name, Title: o.service.Title()}
+	return signin.Entry{Name: name, Label: string(o.service) + " " + name, Title: o.principal.Of(o.service)}
 }
 
 // refresh gets a new access token. Google keeps the old refresh token valid when it sends a new one, so a request whose answer was
@@ -79,7 +79,7 @@ func (a *Accounts) refresh(ctx context.Context, s Service, g *grant) (*grant, er
 	defer cancel()
 	t, err := a.oauth(s, "").TokenSource(ctx, &oauth2.Token{RefreshToken: g.Grant.Refresh}).Token()
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.ErrorCode == "invalid_grant" {
-		return nil, signin.EndedError{Err: &RevokedError{s, g.Email}}
+		return nil, signin.EndedError{Err: &RevokedError{s, g.Email, Owner(g.Principal)}}
 	}
 	if err != nil {
 		return nil, tokenFailure(ctx, err)

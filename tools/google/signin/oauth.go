@@ -81,8 +81,12 @@ func tokenFailure(ctx context.Context, err error) error {
 }
 
 // consent returns the address where Google asks for consent. Without the prompt it would send no refresh token.
-func (a *Accounts) consent(s Service, redirect, state, verifier string) string {
-	return a.oauth(s, redirect).AuthCodeURL(state, oauth2.AccessTypeOffline, oauth2.SetAuthURLParam("prompt", "consent"), oauth2.S256ChallengeOption(verifier))
+func (a *Accounts) consent(o owner, redirect, state, verifier string) string {
+	prompt := "consent"
+	if o.principal.Flag() != "" { // a browser may know another account
+		prompt = "select_account consent"
+	}
+	return a.oauth(o.service, redirect).AuthCodeURL(state, oauth2.AccessTypeOffline, oauth2.SetAuthURLParam("prompt", prompt), oauth2.S256ChallengeOption(verifier))
 }
 
 // complete makes a grant of what Google has sent a browser back with, and keeps it.
@@ -100,7 +104,7 @@ func (a *Accounts) complete(ctx context.Context, o owner, verifier string, answe
 		return nil, tokenFailure(request, err)
 	}
 	now := time.Now()
-	g := &grant{ClientID: asked.ClientID, Grant: signin.Grant{Principal: o.principal, Scopes: asked.Scopes, Created: now}} // an answer without scopes grants all
+	g := &grant{ClientID: asked.ClientID, Grant: signin.Grant{Principal: string(o.principal), Scopes: asked.Scopes, Created: now}} // an answer without scopes grants all
 	g.take(token, now)
 	wanted := a.config.Scopes(o.service)
 	switch {
@@ -109,7 +113,7 @@ func (a *Accounts) complete(ctx context.Context, o owner, verifier string, answe
 	case len(wanted) > 0 && len(g.Lacks(wanted)) == len(wanted):
 		return nil, errNothing
 	}
-	return g, a.grants[o.service].Replace(ctx, o.principal, g)
+	return g, a.grants[o.service].Replace(ctx, string(o.principal), g)
 }
 
 // connections is where people see and end what they have granted.

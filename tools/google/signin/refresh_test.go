@@ -514,8 +514,8 @@ func TestSignOut(t *testing.T) {
 	g.before = nil
 	g.put(a, ann, time.Hour)
 	calendar := *g.put(a, owner{"user:bo", Gmail}, time.Hour)
-	calendar.Principal = ann.principal
-	if err := a.grants[Calendar].Save(ann.principal, &calendar); err != nil {
+	calendar.Principal = string(ann.principal)
+	if err := a.grants[Calendar].Save(string(ann.principal), &calendar); err != nil {
 		t.Fatal(err)
 	}
 	before := len(g.revoked)

@@ -35,6 +35,58 @@ func (s Service) Title() string {
 	return "Gmail"
 }
 
+// Owner is whose grants: those of a principal, or of one of the accounts that a principal has, by its name.
+type Owner string
+
+// Unnamed is the name of the account whose grants are the principal's own: those from before there were names.
+const Unnamed = "default"
+
+// Owner returns the owner of the grants of an account; "" is the first that is configured.
+func (a *Accounts) Owner(principal, account string) Owner {
+	if account == "" && len(a.config.Accounts) > 0 {
+		account = a.config.Accounts[0]
+	}
+	if account == "" || account == Unnamed {
+		return Owner(principal)
+	}
+	return Owner(principal + "\x00" + account)
+}
+
+// Owners returns the owners of all grants that a principal can have: one for each account.
+func (a *Accounts) Owners(principal string) (all []Owner) {
+	for _, account := range a.config.Accounts {
+		all = append(all, a.Owner(principal, account))
+	}
+	if all == nil {
+		all = []Owner{Owner(principal)}
+	}
+	return all
+}
+
+// Names returns the names of the accounts that each principal has, the first of which is meant if none is said; nil for one without a name.
+func (a *Accounts) Names() []string { return a.config.Accounts }
+
+func (o Owner) split() (principal, account string) {
+	principal, account, _ = strings.Cut(string(o), "\x00")
+	return principal, account
+}
+
+// Of says what an owner signs in to: "Gmail", or "Gmail (account work)".
+func (o Owner) Of(s Service) string {
+	if _, account := o.split(); account != "" {
+		return s.Title() + " (account " + account + ")"
+	}
+	return s.Title()
+}
+
+// Flag returns the flag of a command that names the account; "" for the one without a name.
+func (o Owner) Flag() string {
+	if _, account := o.split(); account != "" {
+		return " --account " + account
+	}
+	return ""
+}
+
 // Token is what requests to a service are authorized with.
 type Token struct {
 	Access string
@@ -42,13 +94,14 @@ type Token struct {
 	Email  string   // of the account; empty if it is not known
 }
 
-// ErrNoGrant is the error of a principal who has not signed in. Errors that wrap it say why a grant does not count.
+// ErrNoGrant is the error of who has not signed in. Errors that wrap it say why a grant does not count.
 var ErrNoGrant = signin.ErrNoGrant
 
 // RevokedError is the error of a grant that Google no longer accepts. The grant is forgotten: the person has to sign in again.
 type RevokedError struct {
 	Service Service
 	Email   string
+	Owner   Owner
 }
 
 func (e *RevokedError) Error() string {
@@ -56,7 +109,7 @@ func (e *RevokedError) Error() string {
 	if e.Email != "" {
 		of = " of " + e.Email
 	}
-	return "Google no longer accepts the sign-in" + of + " to " + e.Service.Title() +
+	return "Google no longer accepts the sign-in" + of + " to " + e.Owner.Of(e.Service) +
 		": another sign-in to the account was revoked, which ends them all, the Google Cloud app is in \"Testing\", where sign-ins end after 7 days, the password was changed, " +
 		"the access was removed in the Google account, or the sign-in was unused for 6 months"
 }
@@ -69,6 +122,8 @@ type Config struct {
 	HTTP    func(Service) *http.Client // its transport is used; deadlines are set here
 	Store   func(Service) signin.Store // is called once for each service
 	Scopes  func(Service) []string     // that are asked for, beside openid and email
+	// Accounts are the names of the accounts that each principal may have; none for one without a name.
+	Accounts []string
 	signin.Host
 	// Open shows the address of a new sign-in to the person at this machine; nil does not.
 	Open func(address string)
@@ -98,25 +153,25 @@ func New(c Config) *Accounts {
 	return a
 }
 
-// Token returns a token of the grant of a principal, which is valid for at least a minute. It refreshes the grant if need be.
+// Token returns a token of the grant of an owner, which is valid for at least a minute. It refreshes the grant if need be.
 // The error is [ErrNoGrant] or wraps it, a [*RevokedError], that of ctx, or a [*httpcall.Failure].
-func (a *Accounts) Token(ctx context.Context, principal string, s Service) (Token, error) {
-	return a.Renew(ctx, principal, s, "")
+func (a *Accounts) Token(ctx context.Context, o Owner, s Service) (Token, error) {
+	return a.Renew(ctx, o, s, "")
 }
 
 // Renew returns another token than stale, which Google has rejected.
-func (a *Accounts) Renew(ctx context.Context, principal string, s Service, stale string) (Token, error) {
-	g, err := a.grants[s].Current(ctx, principal, stale)
+func (a *Accounts) Renew(ctx context.Context, o Owner, s Service, stale string) (Token, error) {
+	g, err := a.grants[s].Current(ctx, string(o), stale)
 	if err != nil {
 		return Token{}, err
 	}
 	return g.token(), nil
 }
 
-// Begin returns the sign-in of a principal that waits for a person: the same one until it is done. An error is a
+// Begin returns the sign-in of an owner that waits for a person: the same one until it is done. An error is a
 // [*httpcall.Failure].
-func (a *Accounts) Begin(principal string, s Service) (*signin.Flow, error) {
-	r, err := a.request(principal, s)
+func (a *Accounts) Begin(o Owner, s Service) (*signin.Flow, error) {
+	r, err := a.request(o, s)
 	if err != nil {
 		return nil, err
 	}
@@ -124,24 +179,25 @@ func (a *Accounts) Begin(principal string, s Service) (*signin.Flow, error) {
 }
 
 // BeginPaste begins a sign-in that is completed with [signin.Pasted.Finish].
-func (a *Accounts) BeginPaste(principal string, s Service) (*signin.Pasted, error) {
-	r, err := a.request(principal, s)
+func (a *Accounts) BeginPaste(o Owner, s Service) (*signin.Pasted, error) {
+	r, err := a.request(o, s)
 	if err != nil {
 		return nil, err
 	}
 	return signin.Paste(a.config.Unused(0), r), nil
 }
 
-// request returns what a principal is asked to sign in to.
-func (a *Accounts) request(principal string, s Service) (r signin.Request, err error) {
-	o := owner{principal, s}
-	if _, err := a.grants[s].Read(principal); err != nil && !errors.Is(err, ErrNoGrant) {
+// request returns what an owner is asked to sign in to.
+func (a *Accounts) request(of Owner, s Service) (r signin.Request, err error) {
+	o := owner{of, s}
+	principal, _ := of.split()
+	if _, err := a.grants[s].Read(string(of)); err != nil && !errors.Is(err, ErrNoGrant) {
 		return r, err // what would be kept could not replace it
 	}
 	verifier := oauth2.GenerateVerifier()
 	return signin.Request{
-		Key: o.entry().Label, Title: s.Title(), Account: "a Google account", Provider: "Google", Principal: principal, Caller: principal,
-		Consent: func(redirect, state string) string { return a.consent(s, redirect, state, verifier) },
+		Key: o.entry().Label, Title: of.Of(s), Account: "a Google account", Provider: "Google", Principal: principal, Caller: principal,
+		Consent: func(redirect, state string) string { return a.consent(o, redirect, state, verifier) },
 		Complete: func(ctx context.Context, answer signin.Answer) (signin.Done, error) {
 			g, err := a.complete(ctx, o, verifier, answer)
 			if err != nil {

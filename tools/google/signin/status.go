@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 // Status is what is known of a principal's sign-in to a service without asking Google.
 type Status struct {
 	Service   Service   `json:"service"`
+	Account   string    `json:"account,omitempty"` // its name, if it has one
+	Owner     Owner     `json:"-"`
 	SignedIn  bool      `json:"signed_in"`
 	Problem   string    `json:"problem,omitempty"` // why not, if there is more to say
 	Email     string    `json:"email,omitempty"`
@@ -28,37 +31,45 @@ type Status struct {
 	Kept      string    `json:"kept"`             // where
 }
 
-// Status returns the state of a principal's sign-ins, one for each service. The error is of the first that cannot be read,
+// Title says what it is the sign-in to.
+func (s Status) Title() string { return s.Owner.Of(s.Service) }
+
+// Status returns the state of the sign-ins of owners, one for each service. The error is of the first that cannot be read,
 // whose Problem it is, too.
-func (a *Accounts) Status(principal string) ([]Status, error) {
-	var all []Status
-	var first error
-	for _, s := range Services() {
-		status := Status{Service: s, Asked: a.config.Scopes(s), Kept: a.grants[s].Store.Kept()}
-		g, err := a.grants[s].Load(principal, true)
-		switch {
-		case err == nil:
-			status.SignedIn, status.Email, status.Scopes, status.Missing = true, g.Email, g.Scopes, g.Lacks(status.Asked)
-			status.Created, status.Refreshed, status.Expires = g.Created, g.Refreshed, g.Expiry
-		case err == ErrNoGrant:
-		default:
-			status.Problem = err.Error()
-			if first == nil && !errors.Is(err, ErrNoGrant) {
-				first = err
-			}
+func (a *Accounts) Status(owners ...Owner) (all []Status, first error) {
+	for _, o := range owners {
+		for _, s := range Services() {
+			status, err := a.status(o, s)
+			all, first = append(all, status), cmp.Or(first, err)
 		}
-		all = append(all, status)
 	}
 	return all, first
 }
 
-// SignOut revokes a principal's grant at Google and forgets it, as [signin.Grants.SignOut] does. Google ends all that an account has granted
-// to a client at once: while the principal is signed in to another service with the account, and that is not in ends, the grant is only
+func (a *Accounts) status(o Owner, s Service) (status Status, unreadable error) {
+	status = Status{Service: s, Owner: o, Asked: a.config.Scopes(s), Kept: a.grants[s].Store.Kept()}
+	_, status.Account = o.split()
+	g, err := a.grants[s].Load(string(o), true)
+	switch {
+	case err == nil:
+		status.SignedIn, status.Email, status.Scopes, status.Missing = true, g.Email, g.Scopes, g.Lacks(status.Asked)
+		status.Created, status.Refreshed, status.Expires = g.Created, g.Refreshed, g.Expiry
+	case err == ErrNoGrant:
+	default:
+		if status.Problem = err.Error(); !errors.Is(err, ErrNoGrant) {
+			unreadable = err
+		}
+	}
+	return status, unreadable
+}
+
+// SignOut revokes the grant of an owner at Google and forgets it, as [signin.Grants.SignOut] does. Google ends all that an account has granted
+// to a client at once: while the owner is signed in to another service with the account, and that is not in ends, the grant is only
 // forgotten here. Note says what else has ended, or not.
-func (a *Accounts) SignOut(ctx context.Context, principal string, s Service, ends ...Service) (note string, err error) {
-	err = a.grants[s].SignOut(ctx, principal, "Remove the access of the app at "+connections+".", func(ctx context.Context, g *grant) error {
+func (a *Accounts) SignOut(ctx context.Context, o Owner, s Service, ends ...Service) (note string, err error) {
+	err = a.grants[s].SignOut(ctx, string(o), "Remove the access of the app at "+connections+".", func(ctx context.Context, g *grant) error {
 		for _, other := range Services() {
-			kept, err := a.grants[other].Load(principal, true)
+			kept, err := a.grants[other].Load(string(o), true)
 			if other != s && !slices.Contains(ends, other) && err == nil && kept.Email == g.Email {
 				note = fmt.Sprintf("forgotten here only: at Google the access is one with that to %s, which ends when that is signed out, too, or at %s", other.Title(), connections)
 				return nil

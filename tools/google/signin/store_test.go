@@ -73,7 +73,7 @@ func TestStoreMatrix(t *testing.T) {
 				t.Errorf("%s reads what %s wrote: %v; want %q", reader, writer, err, problem)
 			}
 			a := accountsOn(t, "", store)
-			if err := a.grants[ann.service].Replace(t.Context(), ann.principal, &grant{Grant: signin.Grant{Principal: ann.principal}}); err == nil {
+			if err := a.grants[ann.service].Replace(t.Context(), string(ann.principal), &grant{Grant: signin.Grant{Principal: string(ann.principal)}}); err == nil {
 				t.Errorf("%s overwrites what %s wrote", reader, writer)
 			}
 			if _, err := a.Begin(ann.principal, ann.service); err == nil || !strings.Contains(err.Error(), problem) {
