@@ -81,7 +81,7 @@ func TestGoogleAccounts(t *testing.T) {
 	if text, code := g.command("gmail", "search", "in:inbox", "--account", "work"); code != 0 || !strings.Contains(text, "For Bob") {
 		t.Errorf("%d: %s", code, text)
 	}
-	if text, code := g.command("auth", "google", "status"); code != 0 || !strings.Contains(text, alice) || !strings.Contains(text, "Google Calendar (account work): signed in as "+bob) {
+	if text, code := g.command("auth", "google", "status", "--services", "gmail,calendar"); code != 0 || !strings.Contains(text, alice) || !strings.Contains(text, "Google Calendar (account work): signed in as "+bob) {
 		t.Errorf("%d: %s", code, text)
 	}
 	if text, code := g.command("auth", "google", "status", "--account", "play"); code != 2 || !strings.Contains(text, "default, work") {

@@ -22,7 +22,7 @@ const (
 
 type accountsInput struct {
 	Action  string `json:"action" default:"status" enum:"status|sign_in|sign_out" doc:"What to do: status lists the sign-ins, sign_in has the user sign in, sign_out ends a sign-in here and at Google."`
-	Service string `json:"service,omitempty" enum:"gmail|calendar" doc:"Service to sign in to or out of; required for both."`
+	Service string `json:"service,omitempty" enum:"gmail|calendar|contacts" doc:"Service to sign in to or out of; required for both of these."`
 }
 
 // accountsResult is the structured content of google_accounts.
@@ -30,9 +30,11 @@ type accountsResult struct {
 	Services []signin.Status `json:"services" doc:"The sign-ins of the caller, one for each service and account."`
 }
 
-// declared returns what the tool about accounts declares. It has no access to the services themselves.
+// declared returns what the tools about accounts and contacts declare. That about accounts has no access to the services themselves.
 func declared() declare.Group {
-	return declare.Group{Category: accountsCategory, Heading: "Google accounts", Tools: []declare.Tool{{Owner: sandbox.Owner{Tool: accountsName}}}}
+	return declare.Group{Category: accountsCategory, Heading: "Google accounts and contacts", Tools: []declare.Tool{
+		{Owner: sandbox.Owner{Tool: accountsName}}, {Owner: sandbox.Owner{Tool: contactsName, Fetches: contactsName, Keeps: ".contacts-tokens"}},
+	}}
 }
 
 // accountsTool is the tool for the caller's own sign-ins. It takes no address: which account a principal uses is decided at
@@ -50,7 +52,7 @@ func accountsTool(c *api.Client, accounts *signin.Accounts) domain.Tool {
 	}, func(ctx context.Context, in accountsInput) (domain.ToolResult, error) {
 		owner, service := c.Owner(ctx), signin.Service(in.Service)
 		if in.Action != "status" && in.Service == "" {
-			return domain.ToolResult{}, domain.InvalidArgument(accountsName, "service", "is required to sign in or out: gmail or calendar")
+			return domain.ToolResult{}, domain.InvalidArgument(accountsName, "service", "is required to sign in or out: gmail, calendar or contacts")
 		}
 		note := ""
 		switch in.Action {

@@ -1,4 +1,4 @@
-// Package google offers the tools of Gmail and Google Calendar. They act for the account of whoever calls them: each caller
+// Package google offers the tools of Gmail, Google Calendar and Google Contacts. They act for the account of whoever calls them: each caller
 // signs in, once for each service.
 package google
 
@@ -82,7 +82,7 @@ const Full = "full"
 
 // Tier says which of the tools are offered.
 type Tier struct {
-	Tier string `yaml:"tier" enum:"core|full" doc:"Which Google tools are offered: core (search, read and send mail; list, create and read events), or full (drafts, threads, labels, attachments, updates, responses, free/busy and accounts as well); core if unset."`
+	Tier string `yaml:"tier" enum:"core|full" doc:"Which Google tools are offered: core (search, read and send mail; list, create and read events), or full (drafts, threads, labels, attachments, updates, responses, free/busy, contacts and accounts as well); core if unset."`
 }
 
 // Deps is what the tools are made from.
@@ -137,7 +137,7 @@ func Offer(d Deps) (o domain.Offer, err error) {
 		}
 		o.Tools = slices.Concat(gmail.Tools(c, gmail.Options{Full: d.Full, Sandbox: d.Sandbox}), events)
 		if d.Full {
-			o.Tools = append(o.Tools, accountsTool(c, d.Accounts))
+			o.Tools = append(o.Tools, accountsTool(c, d.Accounts), contactsTool(c))
 		}
 		for i, t := range o.Tools {
 			o.Tools[i] = c.ForAccounts(t)
@@ -167,10 +167,7 @@ func clientOf(box *sandbox.Sandbox, s signin.Service) *http.Client {
 
 // head returns the tool whose hosts and state a service uses.
 func head(s signin.Service) string {
-	if s == signin.Calendar {
-		return calendar.ListName
-	}
-	return gmail.SearchName
+	return map[signin.Service]string{signin.Gmail: gmail.SearchName, signin.Calendar: calendar.ListName, signin.Contacts: contactsName}[s]
 }
 
 // Accounts returns the accounts of all callers, or nil without credentials.
@@ -183,6 +180,9 @@ func Accounts(d Deps) *signin.Accounts {
 	}
 	scopes := map[signin.Service][]string{
 		signin.Gmail: gmail.Scopes(enabled(gmail.Tier(d.Full))), signin.Calendar: calendar.Scopes(enabled(calendar.Tier(d.Full))),
+	}
+	if d.Full && !slices.Contains(d.Disabled, contactsName) {
+		scopes[signin.Contacts] = contactScopes()
 	}
 	if !d.Options.OpenBrowser {
 		d.Open = nil

@@ -52,17 +52,17 @@ func authCommand(g *globals, accounts func(*app.App) (*signin.Accounts, error)) 
 	auth := group(&cobra.Command{Use: "auth", Short: "Sign in to services that tools use"})
 	c := &googleAuth{g: g, accounts: accounts}
 	google := &cobra.Command{
-		Use: "google", Short: "Sign in to Gmail and Google Calendar", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "Sign in to Gmail and Google Calendar, so that the tools can use the account. Each service is granted by itself.\n" +
+		Use: "google", Short: "Sign in to Gmail, Google Calendar and Google Contacts", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: "Sign in to Gmail, Google Calendar and Google Contacts, so that the tools can use the account. Each service is granted by itself.\n" +
 			"Prints a link for a browser on this machine, and waits 10 minutes. On a machine without a browser use --paste.\n" +
 			"The exit code is 1 if a sign-in fails, and 2 if the command line is wrong.",
 		RunE: c.run(c.signIn),
 	}
-	google.PersistentFlags().StringSliceVar(&c.names, "services", nil, "services: gmail, calendar; default: all that are in use")
+	google.PersistentFlags().StringSliceVar(&c.names, "services", nil, "services: gmail, calendar, contacts; default: all that are in use")
 	google.PersistentFlags().StringVar(&c.principal, "principal", "", "user or token of the configuration whose account it is, or token:NAME; default: the user of this command line")
 	named(google.PersistentFlags(), "principal", "NAME")
 	google.PersistentFlags().StringSliceVar(&c.accounted, "account", nil, "names of google.accounts in the configuration; default: all of them")
-	completes(google, "services", "gmail", "calendar")
+	completes(google, "services", "gmail", "calendar", "contacts")
 	google.Flags().BoolVar(&c.noBrowser, "no-browser", false, "do not open a browser")
 	google.Flags().BoolVar(&c.paste, "paste", false, "sign in with a browser on another machine, and paste the address that it ends at")
 	google.Flags().BoolVar(&c.again, "again", false, "sign in although there is a sign-in, for another account or after a change of scopes")
@@ -82,7 +82,7 @@ func (c *googleAuth) run(do func(context.Context) error) func(*cobra.Command, []
 		for _, name := range c.names {
 			s := signin.Service(strings.ToLower(strings.TrimSpace(name)))
 			if !slices.Contains(signin.Services(), s) {
-				return usage(fmt.Errorf("unknown service %q; the services are gmail and calendar", name))
+				return usage(fmt.Errorf("unknown service %q; the services are gmail, calendar and contacts", name))
 			}
 			c.selected = append(c.selected, s)
 		}

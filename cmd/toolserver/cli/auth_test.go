@@ -56,7 +56,7 @@ func (w *googleWorld) accounts(*app.App) (*signin.Accounts, error) {
 			return pages.NewStore(pages.StoreConfig{State: sandbox.NewState(w.state, string(s)), Forget: "toolserver auth google revoke"})
 		},
 		Scopes: func(s signin.Service) []string {
-			if s == signin.Calendar {
+			if s != signin.Gmail {
 				return nil // no tool needs it
 			}
 			return []string{"https://www.googleapis.com/auth/gmail.readonly", "https://www.googleapis.com/auth/gmail.send"}
@@ -142,7 +142,7 @@ func TestAuthGoogle(t *testing.T) {
 		{name: "another principal", args: "auth google status --principal token:bob", code: 1, want: []string{"not signed in"}},
 		{name: "revoke", args: "auth google revoke --services gmail", want: []string{"Gmail: revoked"}},
 		{name: "revoked", args: "auth google status", code: 1, want: []string{"not signed in"}},
-		{name: "unknown service", args: "auth google --services drive", code: 2, want: []string{"the services are gmail and calendar"}},
+		{name: "unknown service", args: "auth google --services drive", code: 2, want: []string{"the services are gmail, calendar and contacts"}},
 		{name: "unexpected argument", args: "auth google sing-in", code: 2, want: []string{"unexpected argument"}},
 		{name: "unknown flag", args: "auth google --bogus", code: 2, want: []string{"unknown flag"}},
 		{name: "unknown principal", args: "auth google --principal nobody", code: 2, want: []string{"there is no principal"}},

@@ -65,7 +65,7 @@ func (f *Fake) discover() error {
 	f.scopes = map[string]string{
 		"openid": "Associate you with your personal info", userinfo + "email": "See your email address", userinfo + "profile": "See your personal info",
 	}
-	for _, name := range []string{"gmail/v1/gmail-api.json", "calendar/v3/calendar-api.json"} {
+	for _, name := range []string{"gmail/v1/gmail-api.json", "calendar/v3/calendar-api.json", "people/v1/people-api.json"} {
 		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil {
 			return err

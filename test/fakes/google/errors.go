@@ -48,7 +48,7 @@ func (a *Answer) send(w http.ResponseWriter, service string) {
 	}
 	e := map[string]any{"code": a.Status, "message": a.Message, "errors": []any{item}}
 	status := a.Canonical
-	if service == "gmail" && status == "" {
+	if (service == "gmail" || service == "people") && status == "" {
 		status = canonical[a.Status]
 	}
 	if status != "" {
@@ -73,8 +73,8 @@ func info(reason string, metadata map[string]string) map[string]any {
 
 // hosts are the names of the services. Names are those that the APIs call themselves.
 var (
-	hosts = map[string]string{"gmail": "gmail.googleapis.com", "calendar": "calendar-json.googleapis.com"}
-	names = map[string]string{"gmail": "Gmail API", "calendar": "Google Calendar API"}
+	hosts = map[string]string{"gmail": "gmail.googleapis.com", "calendar": "calendar-json.googleapis.com", "people": "people.googleapis.com"}
+	names = map[string]string{"gmail": "Gmail API", "calendar": "Google Calendar API", "people": "People API"}
 )
 
 // Unauthenticated is the answer to a token that is unknown, expired or revoked.
@@ -87,7 +87,7 @@ func Unauthenticated() Answer {
 	}
 }
 
-// ScopeInsufficient is the answer to a token whose scopes do not allow a method of a service, "gmail" or "calendar".
+// ScopeInsufficient is the answer to a token whose scopes do not allow a method of a service: "gmail", "calendar" or "people".
 func ScopeInsufficient(service string) Answer {
 	return Answer{
 		Status: http.StatusForbidden, Reason: "insufficientPermissions", Canonical: "PERMISSION_DENIED",
@@ -97,7 +97,7 @@ func ScopeInsufficient(service string) Answer {
 	}
 }
 
-// APINotEnabled is the answer to a client whose project has not enabled a service, "gmail" or "calendar".
+// APINotEnabled is the answer to a client whose project has not enabled a service: "gmail", "calendar" or "people".
 func APINotEnabled(service string) Answer {
 	url := "https://console.developers.google.com/apis/api/" + hosts[service] + "/overview?project=123456789012"
 	text := names[service] + " has not been used in project 123456789012 before or it is disabled. Enable it by visiting " + url +

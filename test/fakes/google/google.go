@@ -1,4 +1,4 @@
-// Package google stands in for Google: the pages and endpoints of its OAuth server, the Gmail API v1 and the Calendar API v3, all
+// Package google stands in for Google: the pages and endpoints of its OAuth server, the Gmail API v1, the Calendar API v3 and of the People API v1 the search for contacts, all
 // below one base URL. It enforces what Google enforces. What the APIs accept and answer is read from Google's own discovery
 // documents, which lie in the Go module google.golang.org/api: paths, parameters, scopes, schemas. What they do not say, such
 // as that a time requires an offset, is written here.
@@ -91,6 +91,8 @@ type user struct {
 	User
 	mailbox
 	calendars []calendarEntry // the primary one first
+	contacts  []Contact
+	warm      map[string]bool // methods that were asked without a query before
 }
 
 // Request is a request as it arrived.
@@ -120,6 +122,7 @@ func New(o Options) (*Fake, error) {
 	f.key = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
 	f.gmailHandlers()
 	f.calendarHandlers()
+	f.contactsHandlers()
 	return f, f.discover()
 }
 
@@ -128,7 +131,7 @@ func (f *Fake) AddUser(u User) {
 	u.TimeZone = cmp.Or(u.TimeZone, "UTC")
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	added := &user{User: u, mailbox: newMailbox()}
+	added := &user{User: u, mailbox: newMailbox(), warm: map[string]bool{}}
 	f.users[u.Email] = added
 	f.order = append(f.order, u.Email)
 	f.addCalendar(added, Calendar{ID: u.Email, Summary: u.Email, TimeZone: u.TimeZone, Role: "owner"})
@@ -252,13 +255,15 @@ func secret(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// serviceOf returns which API a request is for: "gmail", "calendar", or "" for the OAuth server.
+// serviceOf returns which API a request is for: "gmail", "calendar", "people", or "" for the OAuth server.
 func serviceOf(r *http.Request) string {
 	switch path := r.URL.Path; {
 	case strings.HasPrefix(path, "/calendar/"):
 		return "calendar"
 	case strings.HasPrefix(path, "/gmail/"), strings.HasPrefix(path, "/upload/gmail/"):
 		return "gmail"
+	case strings.HasPrefix(path, "/v1/"):
+		return "people"
 	}
 	return ""
 }

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/api/gmail/v1"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/option"
+	"google.golang.org/api/people/v1"
 
 	"toolserver/domain"
 	"toolserver/share"
@@ -32,6 +33,7 @@ type Client struct {
 	places   *share.Pool // requests in flight
 	gmail    func() *gmail.Service
 	calendar func() *calendar.Service
+	people   func() *people.Service
 }
 
 // Bounds of requests.
@@ -70,6 +72,9 @@ func New(accounts *signin.Accounts, client func(signin.Service) *http.Client, ba
 	c.calendar = sync.OnceValue(func() *calendar.Service {
 		return must(calendar.NewService(context.Background(), options(signin.Calendar, "/calendar/v3/")...))
 	})
+	c.people = sync.OnceValue(func() *people.Service {
+		return must(people.NewService(context.Background(), options(signin.Contacts, "/")...))
+	})
 	return c
 }
 
@@ -86,6 +91,9 @@ func (c *Client) Gmail() *gmail.Service { return c.gmail() }
 
 // Calendar returns Calendar's API. Requests take the context of [Define].
 func (c *Client) Calendar() *calendar.Service { return c.calendar() }
+
+// People returns Contacts' API. Requests take the context of [Define].
+func (c *Client) People() *people.Service { return c.people() }
 
 // grant is whose account a request is for.
 type grant struct {

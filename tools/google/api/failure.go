@@ -150,7 +150,7 @@ var projectNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCom
 
 // activation returns the page where an API is enabled, for the project that an answer names.
 func activation(s signin.Service, body string) string {
-	address := "https://console.cloud.google.com/apis/library/" + map[signin.Service]string{signin.Gmail: "gmail.googleapis.com", signin.Calendar: "calendar-json.googleapis.com"}[s]
+	address := "https://console.cloud.google.com/apis/library/" + map[signin.Service]string{signin.Gmail: "gmail.googleapis.com", signin.Calendar: "calendar-json.googleapis.com", signin.Contacts: "people.googleapis.com"}[s]
 	if found := projectNumber().FindStringSubmatch(body); found != nil {
 		address += "?project=" + found[1]
 	}

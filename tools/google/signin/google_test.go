@@ -210,8 +210,12 @@ func fileStore(state *sandbox.State, passphrase string) signin.Store {
 	})
 }
 
-func (a *Accounts) stored(o owner) (*grant, error) { return a.grants[o.service].Read(string(o.principal)) }
-func (a *Accounts) save(o owner, g *grant) error   { return a.grants[o.service].Save(string(o.principal), g) }
+func (a *Accounts) stored(o owner) (*grant, error) {
+	return a.grants[o.service].Read(string(o.principal))
+}
+func (a *Accounts) save(o owner, g *grant) error {
+	return a.grants[o.service].Save(string(o.principal), g)
+}
 
 // world is a stand-in with accounts that are kept in files.
 func world(t *testing.T, changes ...func(*Config)) (*google, *Accounts, signin.Store) {

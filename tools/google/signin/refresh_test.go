@@ -537,8 +537,8 @@ func apart(t *testing.T) (*google, *Accounts, signin.Store) {
 	return world(t, func(c *Config) {
 		files := c.Store(Gmail)
 		c.Store = func(s Service) signin.Store {
-			if s == Calendar {
-				return fileStore(sandbox.NewState(filepath.Join(t.TempDir(), "calendar"), "google"), "")
+			if s != Gmail {
+				return fileStore(sandbox.NewState(filepath.Join(t.TempDir(), string(s)), "google"), "")
 			}
 			return files
 		}
@@ -549,14 +549,14 @@ func TestStatus(t *testing.T) {
 	g, a, store := apart(t)
 	g.put(a, ann, time.Hour)
 	all, err := a.Status(ann.principal)
-	if err != nil || len(all) != 2 || all[0].Service != Gmail || !all[0].SignedIn || all[0].Kept != "file" || !slices.Equal(all[0].Missing, []string{mailSend}) ||
+	if err != nil || len(all) != 3 || all[0].Service != Gmail || !all[0].SignedIn || all[0].Kept != "file" || !slices.Equal(all[0].Missing, []string{mailSend}) ||
 		all[1].SignedIn || all[1].Problem != "" || len(all[1].Asked) != 2 {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if err := store.Write(ann.entry(), []byte("damaged")); err != nil {
 		t.Fatal(err)
 	}
-	if all, err = a.Status(ann.principal); err != nil || len(all) != 2 || all[0].SignedIn || !strings.Contains(all[0].Problem, "is damaged") {
+	if all, err = a.Status(ann.principal); err != nil || len(all) != 3 || all[0].SignedIn || !strings.Contains(all[0].Problem, "is damaged") {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if n := g.requests(); n != 0 {

@@ -22,17 +22,15 @@ type Service string
 const (
 	Gmail    Service = "gmail"
 	Calendar Service = "calendar"
+	Contacts Service = "contacts"
 )
 
 // Services returns all services.
-func Services() []Service { return []Service{Gmail, Calendar} }
+func Services() []Service { return []Service{Gmail, Calendar, Contacts} }
 
 // Title returns the name that people know the service by.
 func (s Service) Title() string {
-	if s == Calendar {
-		return "Google Calendar"
-	}
-	return "Gmail"
+	return map[Service]string{Gmail: "Gmail", Calendar: "Google Calendar", Contacts: "Google Contacts"}[s]
 }
 
 // Owner is whose grants: those of a principal, or of one of the accounts that a principal has, by its name.

@@ -112,5 +112,7 @@ func reasons() map[string]string {
 		"calendar.events.readonly":       "list and read events",
 		"calendar.calendarlist.readonly": "list calendars",
 		"calendar.freebusy":              "see when people are busy",
+		"contacts.readonly":              "look up saved contacts",
+		"contacts.other.readonly":        "look up people who were written with",
 	}
 }
