@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+var update = flag.Bool("update", false, "lower the numbers of testdata/columns.txt to what is there")
+
+const (
+	root    = "../.."
+	columns = 160 // of a line; a tab is one
+)
+
+// outside are folders that are no part of the product.
+var outside = []string{"bench", "build", "release", "test", "testdata", "node_modules"}
+
+// deep says how many names of a path make its folder in the tables, where it is not one.
+var deep = map[string]int{"cmd": 3, "sandbox": 2, "tools": 2}
+
+// size is what is counted of a folder.
+type size struct{ lines, long int }
+
+// TestLines keeps testdata/lines.txt, how many lines of Go each folder may have.
+func TestLines(t *testing.T) {
+	const table = "testdata/lines.txt"
+	sizes, all := product(t), 0
+	for _, folder := range slices.Sorted(maps.Keys(sizes)) {
+		all += sizes[folder].lines
+	}
+	sizes["all"] = size{lines: all}
+	budget := readTable(t, table)
+	for _, folder := range slices.Sorted(maps.Keys(sizes)) {
+		lines := sizes[folder].lines
+		switch most, ok := budget[folder]; {
+		case !ok:
+			t.Errorf("%s has %d lines, and no number in %s: add it there, in a commit that says what the folder is for", folder, lines, table)
+		case lines > most:
+			t.Errorf("%s has %d lines; %s allows %d. First look for what can go. If all is needed, raise the number in a commit that says why",
+				folder, lines, table, most)
+		}
+	}
+	for _, folder := range slices.Sorted(maps.Keys(budget)) {
+		if _, ok := sizes[folder]; !ok {
+			t.Errorf("%s has a number for %s, which has no Go: remove it", table, folder)
+		}
+	}
+}
+
+// TestColumns lets no folder have more lines that are too long to read than testdata/columns.txt
+// says, which is nothing for most. The numbers only fall: -update lowers them.
+func TestColumns(t *testing.T) {
+	const table = "testdata/columns.txt"
+	sizes, budget := product(t), readTable(t, table)
+	var lowered strings.Builder
+	for _, folder := range slices.Sorted(maps.Keys(sizes)) {
+		long := sizes[folder].long
+		if most := budget[folder]; long > most {
+			t.Errorf("%s has %d lines of more than %d columns; %s allows %d: wrap them", folder, long, columns, table, most)
+		}
+		if left := min(long, budget[folder]); left > 0 {
+			fmt.Fprintf(&lowered, "%6d %s\n", left, folder)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(filepath.Join(root, table), []byte(lowered.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// product counts the Go of the product, without tests, by folder.
+func product(t *testing.T) map[string]size {
+	t.Helper()
+	sizes := map[string]size{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() {
+			if slices.Contains(outside, name) || path != root && strings.HasPrefix(name, ".") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		names := strings.Split(filepath.ToSlash(relative), "/")
+		folder := strings.Join(names[:min(len(names), max(1, deep[names[0]]))], "/")
+		counted := sizes[folder]
+		for line := range bytes.Lines(content) {
+			counted.lines++
+			if utf8.RuneCount(bytes.TrimRight(line, "\r\n")) > columns {
+				counted.long++
+			}
+		}
+		sizes[folder] = counted
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sizes
+}
+
+// readTable reads a file of lines "number folder".
+func readTable(t *testing.T, name string) map[string]int {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := map[string]int{}
+	for line := range strings.Lines(string(content)) {
+		var number int
+		var folder string
+		if _, err := fmt.Sscanf(line, "%d %s\n", &number, &folder); err != nil {
+			t.Fatalf("%s: %q is no number and folder: %v", name, line, err)
+		}
+		table[folder] = number
+	}
+	return table
+}
