@@ -1,12 +1,13 @@
 # What a developer types. README names run and test.
 BIN := toolserver
 HTTP ?= 127.0.0.1:8080
+PARTS ?=
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 DATE := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
 # grpcnotrace leaves out pages of a debugging server that brings 4 MB with it.
 BUILD := CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -ldflags "-s -w -X main.commit=$(COMMIT) -X main.date=$(DATE)"
 
-.PHONY: run build check test test-windows test-release bench soak release
+.PHONY: run build check test verify test-windows test-release bench soak release
 
 # Build the server and serve the current directory to clients on this machine;
 # make run HTTP=127.0.0.1:9000 does it elsewhere.
@@ -20,9 +21,14 @@ build:
 check:
 	./test/run check
 
-# Everything that can be checked, installing what is missing.
+# What a change most likely breaks, in ten minutes at most, installing what is missing.
 test:
-	./test/run all
+	./test/run core
+
+# Everything else: race detector, fuzzing, all other end-to-end tests, all clients. Parts of it
+# can run on machines of their own: make verify PARTS="race fuzz"; test/run parts names them.
+verify:
+	./test/run verify $(PARTS)
 
 # The program for Windows, under wine, which is installed where it is missing.
 test-windows:

@@ -4,8 +4,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 
-import { google } from 'googleapis';
-
 import { badNews, dataOf, success, textOf, textOnly } from './expect.mjs';
 import { follow, startFake } from './spawn.mjs';
 
@@ -144,6 +142,7 @@ export async function runGoogle(group, session, { process, config, lasting }) {
 
 // runGoogleapis drives the stand-in with Google's own client: whatever that cannot do, or refuses to read, is wrong in the stand-in.
 export async function runGoogleapis(group, fake) {
+  const { google } = await import('googleapis'); // 200 MB, which other tests of this file do not need
   const oauth = new google.auth.OAuth2({
     clientId: CLIENT.id, clientSecret: CLIENT.secret, redirectUri: 'http://127.0.0.1:1/callback',
     endpoints: { oauth2AuthBaseUrl: `${fake.url}/o/oauth2/v2/auth`, oauth2TokenUrl: `${fake.url}/token`, oauth2RevokeUrl: `${fake.url}/revoke` },

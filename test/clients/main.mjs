@@ -1,10 +1,11 @@
 // Drives a built toolserver with real MCP clients:
 //
-//   node main.mjs TOOLSERVER [FIXTURE] [--google FAKE] [--mcpgo SERVER] [--gosdk CLIENT] [--only TEXT]
+//   node main.mjs TOOLSERVER [FIXTURE] [--google FAKE] [--mcpgo SERVER] [--gosdk CLIENT] [--only TEXT] [--except CLIENT]
 //
 // FIXTURE is the same server with tools that sleep, panic and report progress;
 // without it the tests that need them are left out. FAKE stands in for Google. SERVER is one on mcp-go. --only runs the clients
-// whose label (such as "sdk v2 auto stdio") contains TEXT. Ends with a line
+// whose label (such as "sdk v2 auto stdio") contains TEXT, --except all but one, such as that of
+// one.mjs. Ends with a line
 // "N passed, N failed" and status 1 if something failed.
 
 import { resolve } from 'node:path';
@@ -49,7 +50,7 @@ async function googleapis(report, fake) {
 }
 
 async function main() {
-  const { positionals, values } = parseArgs({ allowPositionals: true, options: { only: { type: 'string', default: '' }, google: { type: 'string', default: '' }, mcpgo: { type: 'string', default: '' }, gosdk: { type: 'string' } } });
+  const { positionals, values } = parseArgs({ allowPositionals: true, options: { only: { type: 'string', default: '' }, except: { type: 'string' }, google: { type: 'string', default: '' }, mcpgo: { type: 'string', default: '' }, gosdk: { type: 'string' } } });
   const [binary, fixture] = positionals.map((path) => resolve(path));
   if (!binary) {
     console.error('usage: node main.mjs TOOLSERVER [FIXTURE] [--only TEXT]');
@@ -69,7 +70,7 @@ async function main() {
   if (values.google && 'googleapis'.includes(values.only)) await googleapis(report, resolve(values.google));
   await compareUpstreams(report, binary, values.mcpgo && resolve(values.mcpgo), values.only);
   const drive = async (list) => {
-    for (const client of list) {
+    for (const client of list.filter(({ label }) => label !== values.except)) {
       const transports = ['stdio', 'http'].filter((transport) => `${client.label} ${transport}`.includes(values.only));
       await Promise.all(transports.map((transport) => runSuites({ report, transport, binary, fixture, google: values.google && resolve(values.google), ...client })));
     }
