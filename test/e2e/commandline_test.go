@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"toolserver/test/fakes/covered"
 )
 
 // typist types command lines in a directory of their own.
@@ -41,7 +43,7 @@ func (y *typist) command(program string, args ...string) *exec.Cmd {
 	y.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = y.dir
-	cmd.Env = []string{"PATH=" + filepath.Dir(binary()) + ":" + os.Getenv("PATH"), "HOME=" + y.state, "XDG_STATE_HOME=" + y.state, "XDG_CACHE_HOME=" + y.state}
+	cmd.Env = append(covered.Env(), "PATH="+filepath.Dir(binary())+":"+os.Getenv("PATH"), "HOME="+y.state, "XDG_STATE_HOME="+y.state, "XDG_CACHE_HOME="+y.state)
 	return cmd
 }
 

@@ -1,16 +1,19 @@
 // Package e2e tests the built binary from outside: its processes, its memory,
-// and what is left when it is killed. make test runs it; TOOLSERVER names the
-// binary, and FIXTURE that of test/fixture, which has more tools.
+// and what is left when it is killed. make test runs the tests that core.txt lists,
+// make verify the others; TOOLSERVER names the binary, and FIXTURE that of
+// test/fixture, which has more tools.
 package e2e
 
 import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -94,6 +97,13 @@ func TestMain(m *testing.M) {
 	// Commands have a /tmp of their own, in which they do not see that of the system.
 	if err := os.Setenv("TMPDIR", "/var/tmp"); err != nil {
 		panic(err)
+	}
+	// What nohup or a shell in the background has this process ignore, its children would ignore,
+	// too, and not end when tests send it. They do not inherit what is caught.
+	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
 	}
 	const home = "/nonexistent" // of servers, who as root make it
 	_, missing := os.Lstat(home)

@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"toolserver/test/fakes/covered"
 )
 
 // door is a way to reach the fixture: a transport and an era, or the command line.
@@ -389,7 +391,7 @@ func params(kind, do, at string) string {
 func (c *client) command(t *testing.T, args ...string) *sent {
 	t.Helper()
 	cmd := exec.Command(fixtureBinary(t), append([]string{args[0], "--config", c.config}, args[1:]...)...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent"}
+	cmd.Env = append(covered.Env(), "PATH="+os.Getenv("PATH"), "HOME=/nonexistent")
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = patience

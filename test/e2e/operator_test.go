@@ -28,6 +28,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"gopkg.in/yaml.v3"
+
+	"toolserver/test/fakes/covered"
 )
 
 // operator runs commands as an operator does, in a directory of their own.
@@ -59,7 +61,7 @@ func (o *operator) run(args ...string) (stdout, stderr string, code int) {
 	ctx, cancel := context.WithTimeout(o.t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary(), args...)
-	cmd.Dir, cmd.Env = o.dir, o.env
+	cmd.Dir, cmd.Env = o.dir, append(covered.Env(), o.env...)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil {

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"toolserver/test/fakes/covered"
 )
 
 // program is a running program. Its streams are files, so that waiting for it does
@@ -45,7 +47,7 @@ func spawn(t *testing.T, stdout, stderr *os.File, argv ...string) *program {
 	defer stderr.Close()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = "/"
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent"}
+	cmd.Env = append(covered.Env(), "PATH="+os.Getenv("PATH"), "HOME=/nonexistent")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 	must(t, cmd.Start())
 	p := &program{t: t, cmd: cmd, in: in, exited: make(chan struct{}), stderr: path}

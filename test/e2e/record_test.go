@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"toolserver/record"
+	"toolserver/test/fakes/covered"
 )
 
 // records is what servers with a configuration and a state write.
@@ -28,7 +29,7 @@ type records struct {
 func (s *records) recorded(args ...string) (all []record.Entry) {
 	s.t.Helper()
 	cmd := exec.Command(binary(), append([]string{"log", "--json", "--last", "0", "--config", s.config}, args...)...)
-	cmd.Env = []string{"HOME=/nonexistent", "XDG_STATE_HOME=" + s.state}
+	cmd.Env = append(covered.Env(), "HOME=/nonexistent", "XDG_STATE_HOME="+s.state)
 	out, err := cmd.Output()
 	must(s.t, err)
 	for line := range strings.Lines(string(out)) {
@@ -300,7 +301,7 @@ func TestRecord(t *testing.T) {
 	explain := func(e record.Entry, want ...string) {
 		t.Helper()
 		cmd := exec.Command(binary(), "log", "explain", e.ID, "--config", s.config)
-		cmd.Env = []string{"HOME=/nonexistent", "XDG_STATE_HOME=" + s.state, "PATH=" + os.Getenv("PATH")}
+		cmd.Env = append(covered.Env(), "HOME=/nonexistent", "XDG_STATE_HOME="+s.state, "PATH="+os.Getenv("PATH"))
 		out, err := cmd.CombinedOutput()
 		must(t, err)
 		contain(t, "log explain", string(out), want...)

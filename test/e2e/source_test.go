@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"toolserver/test/fakes/covered"
 )
 
 // toyServer is the fixture with a source of tools that a test controls.
@@ -60,7 +62,7 @@ func (s *toyServer) names() (all []string, pages int) {
 // run runs a command of the fixture, for which the source is as it is now.
 func (s *toyServer) run(args ...string) string {
 	cmd := exec.CommandContext(s.t.Context(), fixtureBinary(s.t), args...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TOOLSERVER_CONFIG=" + s.config, "FIXTURE_TOYS=" + s.box}
+	cmd.Env = append(covered.Env(), "PATH="+os.Getenv("PATH"), "HOME=/nonexistent", "TOOLSERVER_CONFIG="+s.config, "FIXTURE_TOYS="+s.box)
 	out, _ := cmd.CombinedOutput() // some fail on purpose
 	return string(out)
 }

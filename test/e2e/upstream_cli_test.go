@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"toolserver/test/fakes/covered"
 )
 
 // shell is where commands of the program run that share a configuration and a state.
@@ -29,7 +31,7 @@ func newShell(t *testing.T, config string) *shell {
 func (s *shell) run(args ...string) (out string, code int) {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), binary(), args...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.state, "TOOLSERVER_CONFIG=" + s.config, "XDG_STATE_HOME=" + s.state, "XDG_CACHE_HOME=" + s.state}
+	cmd.Env = append(covered.Env(), "PATH="+os.Getenv("PATH"), "HOME="+s.state, "TOOLSERVER_CONFIG="+s.config, "XDG_STATE_HOME="+s.state, "XDG_CACHE_HOME="+s.state)
 	b, err := cmd.CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return string(b), exit.ExitCode()

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"toolserver/mcpclient"
+	"toolserver/test/fakes/covered"
 	"toolserver/test/fakes/oauth"
 )
 
@@ -96,7 +97,7 @@ func newTeam(t *testing.T, f *oauth.Server, entry, server string) *team {
 // command runs a command of the program.
 func (w *team) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(binary(), append(slices.Clone(w.config), args...)...)
-	cmd.Env = []string{"HOME=" + w.home}
+	cmd.Env = append(covered.Env(), "HOME="+w.home)
 	return cmd
 }
 

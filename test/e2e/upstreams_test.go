@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"toolserver/test/fakes/covered"
 )
 
 // upstreamBinary is a server that breaks rules.
@@ -144,7 +146,7 @@ func (s *gatewayServer) upstreams() string {
 func (s *gatewayServer) run(args ...string) string {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), binary(), args...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TOOLSERVER_CONFIG=" + s.config, "XDG_STATE_HOME=" + s.state, "XDG_CACHE_HOME=" + s.state}
+	cmd.Env = append(covered.Env(), "PATH="+os.Getenv("PATH"), "HOME=/nonexistent", "TOOLSERVER_CONFIG="+s.config, "XDG_STATE_HOME="+s.state, "XDG_CACHE_HOME="+s.state)
 	out, _ := cmd.CombinedOutput() // some fail on purpose
 	return string(out)
 }
