@@ -17,11 +17,13 @@ import (
 
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/process"
+	"toolserver/test/fakes/covered"
 )
 
 // TestMain lets the test binary be a supervisor, or hold a lock for another process.
 func TestMain(m *testing.M) {
 	if process.IsSupervisor() {
+		covered.Keep()
 		os.Exit(process.Supervise(confine.Confiner()))
 	}
 	if dir := os.Getenv("TEST_LOCK_STATE"); dir != "" {
@@ -35,6 +37,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	os.Setenv("XDG_CACHE_HOME", "/dev/null/x") // commands keep nothing in the home directory of who tests
+	covered.Start()
 	os.Exit(m.Run())
 }
 

@@ -341,14 +341,11 @@ func TestUnprivileged(t *testing.T) {
 	if err := os.WriteFile(binary, program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), binary, "-test.v", "-test.timeout=15m")
-	if testing.CoverMode() != "" { // children complain where they cannot count
-		counts := filepath.Join(dir, "counts")
-		if err := errors.Join(os.Mkdir(counts, 0o755), os.Chown(counts, nobody, nobody)); err != nil {
-			t.Fatal(err)
-		}
-		cmd.Args = append(cmd.Args, "-test.gocoverdir="+counts)
+	counting, err := covered.Args(dir, nobody)
+	if err != nil {
+		t.Fatal(err)
 	}
+	cmd := exec.CommandContext(t.Context(), binary, append(counting, "-test.v", "-test.timeout=15m")...)
 	cmd.Dir = dir
 	path := []string{}
 	for _, d := range filepath.SplitList(os.Getenv("PATH")) {

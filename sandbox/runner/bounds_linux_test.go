@@ -16,6 +16,7 @@ import (
 
 	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
+	"toolserver/test/fakes/covered"
 )
 
 // A command that passes a bound is killed, all of it, and one that does not is left
@@ -226,7 +227,11 @@ func TestBoundsUnprivileged(t *testing.T) {
 	if err := os.WriteFile(binary, program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), binary, "-test.v", "-test.run=TestBounds", "-test.timeout=5m")
+	counting, err := covered.Args(dir, nobody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), binary, append(counting, "-test.v", "-test.run=TestBounds", "-test.timeout=5m")...)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, "HOME=" + dir, "LANG=C"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

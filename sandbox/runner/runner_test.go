@@ -18,15 +18,18 @@ import (
 
 	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
+	"toolserver/test/fakes/covered"
 )
 
 func TestMain(m *testing.M) {
 	if process.IsSupervisor() {
+		covered.Keep()
 		os.Exit(process.Supervise(testConfiner))
 	}
 	if method := os.Getenv("RUNNER_TEST_SERVER"); method != "" {
 		miniServer(process.Method(method))
 	}
+	covered.Start()
 	os.Exit(m.Run())
 }
 

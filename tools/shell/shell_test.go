@@ -19,6 +19,7 @@ import (
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
+	"toolserver/test/fakes/covered"
 	"toolserver/test/tooltest"
 	"toolserver/tools/declare"
 	"toolserver/tools/shell"
@@ -27,9 +28,11 @@ import (
 // TestMain lets the test binary supervise the commands it runs.
 func TestMain(m *testing.M) {
 	if process.IsSupervisor() {
+		covered.Keep()
 		os.Exit(process.Supervise(confine.Confiner()))
 	}
 	os.Setenv("XDG_CACHE_HOME", "/dev/null/x") // commands keep nothing in the home directory of who tests
+	covered.Start()
 	os.Exit(m.Run())
 }
 

@@ -3,9 +3,12 @@
 package covered
 
 import (
+	"errors"
 	"flag"
 	"os"
+	"path/filepath"
 	"runtime/coverage"
+	"testing"
 	"time"
 )
 
@@ -26,6 +29,16 @@ func Env() (env []string) {
 		env = append(env, variable+"="+dir)
 	}
 	return env
+}
+
+// Args returns the arguments with which this program counts when it runs as another user,
+// in a directory of theirs.
+func Args(dir string, user int) ([]string, error) {
+	if testing.CoverMode() == "" {
+		return nil, nil
+	}
+	counts := filepath.Join(dir, "counts")
+	return []string{"-test.gocoverdir=" + counts}, errors.Join(os.Mkdir(counts, 0o755), os.Chown(counts, user, user))
 }
 
 // Keep counts what this process runs, which may be killed at any moment.
