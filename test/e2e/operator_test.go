@@ -299,8 +299,8 @@ func TestConfigResource(t *testing.T) {
 	}
 }
 
-// TestConfigInit writes a file whose keys can be set by removing the comment sign, each
-// alone and all together, and which changes nothing as it is.
+// TestConfigInit writes a file whose keys can be set by removing the comment sign, some
+// and all together, and which changes nothing as it is.
 func TestConfigInit(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -315,19 +315,28 @@ func TestConfigInit(t *testing.T) {
 		t.Errorf("the file changes the defaults: %s\n%s\nfrom\n%s", said, same, bare)
 	}
 	setting := regexp.MustCompile(`(?m)^( *)#([a-z_]+: )`)
-	at := setting.FindAllSubmatchIndex(text, -1)
-	if len(at) < 70 {
-		t.Errorf("only %d keys in\n%s", len(at), text)
+	if n := len(setting.FindAll(text, -1)); n < 70 {
+		t.Errorf("only %d keys in\n%s", n, text)
 	}
-	for _, m := range at {
-		one := string(text[:m[3]]) + string(text[m[4]:])
-		if _, said, code := o.run("config", "show", "-c", o.file("one.yaml", one)); code != 0 {
-			t.Errorf("%s: %s", text[m[4]:m[5]], said)
+	// Each key without its neighbours: a program for each would take as long as many tests.
+	const apart = 10
+	for first := range apart {
+		i, keys := 0, []string{}
+		some := setting.ReplaceAllStringFunc(string(text), func(key string) string {
+			if i++; i%apart != first {
+				return key
+			}
+			keys = append(keys, strings.TrimSpace(key))
+			return strings.Replace(key, "#", "", 1)
+		})
+		if _, said, code := o.run("config", "show", "-c", o.file("some.yaml", some)); code != 0 {
+			t.Errorf("one of %q: %s", keys, said)
 		}
 	}
+	// Not check, which would start the servers of the examples, and fetch one.
 	all := setting.ReplaceAll(text, []byte("$1$2"))
-	if out, said, _ := o.run("check", "-c", o.file("all.yaml", string(all))); !strings.Contains(out, "ok   configuration") {
-		t.Errorf("%s%s", out, said)
+	if _, said, code := o.run("config", "show", "-c", o.file("all.yaml", string(all))); code != 0 {
+		t.Error(said)
 	}
 }
 

@@ -125,6 +125,9 @@ func (p *patterns) reload(key string, row patternRow, others string) bool {
 	eventually(p.t, "the configuration is read", func() bool {
 		return strings.Count(p.box.log(), "configuration reloaded")+strings.Count(p.box.log(), "the old one stays in force") >= p.reloads
 	})
+	if row.says == "" && p.without != "" {
+		return true // what check says of what is accepted does not depend on layers, and takes its time
+	}
 	report, code := p.run(setup{file: p.file, without: p.without, command: []string{"check"}})
 	if row.says != "" {
 		if place := fmt.Sprintf("config.yaml:2:%d: tools.%s[0]: ", len("tools: {: {: [")+len(tool)+len(list)+1, key); code == 0 || !strings.Contains(report, place) || !strings.Contains(report, row.says) {

@@ -139,11 +139,11 @@ func TestStdioStuckClient(t *testing.T) {
 	}
 }
 
-// TestStdioNoOrphans ends 200 servers at random moments, in every way there is,
+// TestStdioNoOrphans ends 100 servers at random moments, in every way there is,
 // and looks for what they leave.
 func TestStdioNoOrphans(t *testing.T) {
 	t.Parallel()
-	const workers, rounds = 4, 50
+	const workers, rounds = 4, 25
 	var hit atomic.Int64 // rounds in which the command ran
 	t.Run("side by side", func(t *testing.T) {
 		for worker := range workers {

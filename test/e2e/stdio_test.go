@@ -34,7 +34,7 @@ func TestStdioFraming(t *testing.T) {
 	ping := request("1", "ping", "{}")
 	text := func(input string) func(*wire) { return func(w *wire) { w.write(input) } }
 	padded := func(size int) func(*wire) { return func(w *wire) { w.pad("7", size); w.write("\n" + ping) } }
-	const long = 100 << 20
+	const long = maxMessage + 16<<20
 	for _, test := range []struct {
 		name  string
 		input func(*wire)
@@ -45,10 +45,10 @@ func TestStdioFraming(t *testing.T) {
 		{"last line with carriage return only", text(ping + "\r"), []string{"1 0"}},
 		{"blank lines", text("\n \n\r\n\t\n \r\n" + ping + "\n\n\n"), []string{"1 0"}},
 		{"CRLF", text(ping + "\r\n" + request("2", "ping", "{}") + "\r\n"), []string{"1 0", "2 0"}},
-		{"100 MiB", func(w *wire) { w.fill(long); w.write("\n" + ping + "\n") }, []string{"null -32600", "1 0"}},
-		{"100 MiB of JSON", padded(long), []string{"7 -32600", "1 0"}},
-		{"100 MiB twice", func(w *wire) { w.fill(long); w.write("\n"); w.fill(long); w.write("\n" + ping) }, []string{"null -32600", "null -32600", "1 0"}},
-		{"100 MiB as the last line", func(w *wire) { w.write(ping + "\n"); w.fill(long) }, []string{"1 0", "null -32600"}},
+		{"much over the limit", func(w *wire) { w.fill(long); w.write("\n" + ping + "\n") }, []string{"null -32600", "1 0"}},
+		{"much over the limit, of JSON", padded(long), []string{"7 -32600", "1 0"}},
+		{"much over the limit, twice", func(w *wire) { w.fill(long); w.write("\n"); w.fill(long); w.write("\n" + ping) }, []string{"null -32600", "null -32600", "1 0"}},
+		{"much over the limit, as the last line", func(w *wire) { w.write(ping + "\n"); w.fill(long) }, []string{"1 0", "null -32600"}},
 		{"just under the limit", padded(maxMessage - 1), []string{"7 0", "1 0"}},
 		{"the limit", padded(maxMessage), []string{"7 0", "1 0"}},
 		{"over the limit", padded(maxMessage + 1), []string{"7 -32600", "1 0"}},
