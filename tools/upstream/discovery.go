@@ -278,15 +278,10 @@ func valueOf(r domain.ToolResult) (value json.RawMessage) {
 	return value
 }
 
-// Codes of JSON-RPC that say that the request is at fault.
-const (
-	codeInvalidParams = -32602
-)
-
 // upstreamFailure returns the error of a server as a result with an error type.
 func upstreamFailure(t found, e *domain.Error) domain.ToolResult {
 	kind, failure, hint := "upstream_error", permanent, "The server "+t.server+" reports this; do not repeat the call as it is."
-	if e.Code == codeInvalidParams {
+	if e.Code == domain.CodeInvalidParams {
 		kind, failure, hint = "invalid_arguments", badInput, "Correct the arguments; mcp_info has the schema."
 	}
 	r := domain.Failure(kind, e.Message, hint)

@@ -32,7 +32,7 @@ func finding(t *testing.T, everything bool) *domain.Executor {
 			called := offer.Tools[i].Name
 			offer.Tools[i].RunRaw = func(_ context.Context, args json.RawMessage) (domain.ToolResult, error) {
 				if strings.Contains(string(args), "bad") {
-					return domain.ToolResult{}, &domain.Error{Code: codeInvalidParams, Message: "files are bad", Verbatim: true, RawData: json.RawMessage(`{"n":1.50}`)}
+					return domain.ToolResult{}, &domain.Error{Code: domain.CodeInvalidParams, Message: "files are bad", Verbatim: true, RawData: json.RawMessage(`{"n":1.50}`)}
 				}
 				return domain.Text(called + string(args)), nil
 			}

@@ -402,12 +402,7 @@ func (l *link) hold(e *mcpclient.HTTPError) bool {
 
 // sleep waits, and reports whether ctx has not ended.
 func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return !within(d, ctx.Done())
 }
 
 // failed notes a failure, and returns how long the server is left alone.

@@ -47,7 +47,11 @@ func (s *Server) offer(c *catalog, changed map[string]Difference) (domain.Offer,
 		}
 	}
 	missing := func(kind domain.Kind, name, reason string, mistake bool) {
-		o.Missing = append(o.Missing, domain.Missing{Kind: kind, Name: domain.ClipName(name), Category: s.category(kind), Reason: reason, Mistake: mistake})
+		left := domain.Missing{Kind: kind, Name: domain.ClipName(name), Reason: reason, Mistake: mistake}
+		if kind == domain.KindTool {
+			left.Category = s.name
+		}
+		o.Missing = append(o.Missing, left)
 	}
 	taken, names := map[string]bool{}, map[string]bool{}
 	for _, raw := range inOrder(c.Tools) {
@@ -112,14 +116,6 @@ func (s *Server) offer(c *catalog, changed map[string]Difference) (domain.Offer,
 		repaired(domain.KindPrompt, p.Name, notes)
 	}
 	return o, repairs
-}
-
-// category is that of the server's tools.
-func (s *Server) category(kind domain.Kind) string {
-	if kind == domain.KindTool {
-		return s.name
-	}
-	return ""
 }
 
 // inOrder returns tools in the order in which they take names: those whose own name needs

@@ -4,6 +4,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -179,10 +180,7 @@ func (s *Server) linkOf(principal string) *link {
 
 // Timeout returns how long connecting may take, and each list.
 func (s *Server) Timeout() time.Duration {
-	if s.settings.Timeout > 0 {
-		return s.settings.Timeout
-	}
-	return defaultTimeout
+	return cmp.Or(s.settings.Timeout, defaultTimeout)
 }
 
 // load reads the lists of the server, and offers what is in them.
