@@ -228,6 +228,10 @@ type Request struct {
 	// InputSchema is that of the tool which tools/call calls. It is needed if it has
 	// x-mcp-header.
 	InputSchema json.RawMessage
+
+	// RelayInput returns a result that requires input (resultType input_required) as it
+	// is, instead of having the handlers provide the input.
+	RelayInput bool
 }
 
 // Progress is how far a call has got.
@@ -271,7 +275,7 @@ func (c *Client) Do(ctx context.Context, req Request) (json.RawMessage, error) {
 func (c *Client) do(ctx context.Context, req Request) (json.RawMessage, error) {
 	for range maxRounds {
 		result, err := c.roundTrip(ctx, &req)
-		if err != nil || !c.modern() || !requiresInput(result) {
+		if err != nil || req.RelayInput || !c.modern() || !requiresInput(result) {
 			return result, err
 		}
 		var required struct {

@@ -217,7 +217,8 @@ func TestUpstreamsManyQuestions(t *testing.T) {
 		}
 		c := connect(mcpclient.Options{Handlers: map[string]mcpclient.Handler{"elicitation/create": func(context.Context, json.RawMessage) (any, error) { return nil, nil }}})
 		answered := 0
-		req := mcpclient.Request{Method: "tools/call", Params: json.RawMessage(`{"name":"u__ask_all","arguments":{"count":50}}`), RelayInput: true}
+		call := json.RawMessage(`{"name":"u__ask_all","arguments":{"count":50}}`)
+		req := mcpclient.Request{Method: "tools/call", Params: call, RelayInput: true}
 		for rounds := 1; ; rounds++ {
 			result, err := c.Do(t.Context(), req)
 			must(t, err)
@@ -242,7 +243,7 @@ func TestUpstreamsManyQuestions(t *testing.T) {
 			}
 			encoded, err := json.Marshal(answers)
 			must(t, err)
-			req.InputResponses, req.RequestState = encoded, r.RequestState
+			req.Params = json.RawMessage(rawjson.With(rawjson.With(call, "inputResponses", encoded), "requestState", r.RequestState))
 		}
 	})
 }
