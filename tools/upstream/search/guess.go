@@ -1,7 +1,6 @@
 package search
 
 import (
-	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -93,26 +92,13 @@ func (s *search) spelt(stem string) string {
 
 // misspelt returns the stem of a tool's word that the stem w is probably a slip of.
 func (s *search) misspelt(w string) string {
-	set, limit := letterSet(w), min(max(len(w)/4, 1), 2)
+	limit := min(max(len(w)/4, 1), 2)
 	var candidates []string
 	for _, c := range s.ix.stems {
-		if gap := len(c) - len(w); len(c) < 3 || gap > limit || -gap > limit || bits.OnesCount32(letterSet(c)^set) > 2*limit {
-			continue
-		}
-		if len(s.having(c)) > 0 {
+		if gap := len(c) - len(w); len(c) >= 3 && gap <= limit && -gap <= limit && len(s.having(c)) > 0 {
 			candidates = append(candidates, c)
 		}
 	}
 	near, _ := nearest.Word(w, candidates)
 	return near
-}
-
-// letterSet is the set of the letters of w: words that differ in few letters
-// have sets that do.
-func letterSet(w string) uint32 {
-	var set uint32
-	for i := range len(w) {
-		set |= 1 << (w[i] % 32)
-	}
-	return set
 }
