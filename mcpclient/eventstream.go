@@ -1,11 +1,9 @@
 package mcpclient
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 
@@ -56,7 +54,7 @@ func (t *sseTransport) open(ctx context.Context, address string) error {
 
 // follow takes in the messages of the stream until it ends.
 func (t *sseTransport) follow(address string, opened chan<- error) error {
-	resp, err := t.request(t.ctx, http.MethodGet, address, nil)
+	resp, err := request(t.ctx, t.http, http.MethodGet, address, t.header, nil)
 	if err != nil {
 		return fmt.Errorf("opening the stream: %w", err)
 	}
@@ -95,21 +93,6 @@ func sameOrigin(base *url.URL, address string) (*url.URL, error) {
 	return at, nil
 }
 
-func (t *sseTransport) request(ctx context.Context, method, address string, msg []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(msg))
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(req.Header, t.header)
-	if msg == nil {
-		req.Body = http.NoBody
-		req.Header.Set("Accept", "text/event-stream")
-	} else {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	return do(t.http, req)
-}
-
 func (t *sseTransport) send(ctx context.Context, out *outgoing, x *call) error {
 	if x == nil {
 		return t.post(ctx, out)
@@ -119,7 +102,7 @@ func (t *sseTransport) send(ctx context.Context, out *outgoing, x *call) error {
 
 // post sends a message. The response to it comes on the stream.
 func (t *sseTransport) post(ctx context.Context, out *outgoing) error {
-	resp, err := t.request(ctx, http.MethodPost, t.endpoint, out.msg)
+	resp, err := request(ctx, t.http, http.MethodPost, t.endpoint, t.header, out)
 	if err != nil {
 		return err
 	}

@@ -230,34 +230,41 @@ func httpError(resp *http.Response, body []byte) *HTTPError {
 // request makes an HTTP request: with a message, or for a stream that goes on
 // after the event lastID.
 func (t *httpTransport) request(ctx context.Context, method string, out *outgoing, lastID string) (*http.Response, error) {
-	body := io.Reader(http.NoBody)
-	if out != nil {
-		body = bytes.NewReader(out.msg)
+	header := maps.Clone(t.header)
+	if header == nil {
+		header = http.Header{}
 	}
-	req, err := http.NewRequestWithContext(ctx, method, t.address, body)
+	if version := t.client.Server().Protocol; version != "" {
+		header.Set(mcp.HeaderProtocolVersion, version)
+	}
+	if out != nil && t.client.modern() {
+		setHeaders(header, out)
+	}
+	if id := t.session.Load(); id != nil {
+		header.Set(mcp.HeaderSessionID, *id)
+	}
+	if lastID != "" {
+		header.Set(mcp.HeaderLastEventID, lastID)
+	}
+	return request(ctx, t.http, method, t.address, header, out)
+}
+
+// request makes an HTTP request: with a message, or for a stream.
+func request(ctx context.Context, client *http.Client, method, address string, header http.Header, out *outgoing) (*http.Response, error) {
+	body, accept := io.Reader(http.NoBody), "text/event-stream"
+	if out != nil {
+		body, accept = bytes.NewReader(out.msg), "application/json, text/event-stream"
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(req.Header, t.header)
-	req.Header.Set("Accept", "text/event-stream")
-	version := t.client.Server().Protocol
-	if version != "" {
-		req.Header.Set(mcp.HeaderProtocolVersion, version)
-	}
+	maps.Copy(req.Header, header)
+	req.Header.Set("Accept", accept)
 	if out != nil {
-		req.Header.Set("Accept", "application/json, text/event-stream")
 		req.Header.Set("Content-Type", "application/json")
-		if t.client.modern() {
-			setHeaders(req.Header, out)
-		}
 	}
-	if id := t.session.Load(); id != nil {
-		req.Header.Set(mcp.HeaderSessionID, *id)
-	}
-	if lastID != "" {
-		req.Header.Set(mcp.HeaderLastEventID, lastID)
-	}
-	return do(t.http, req)
+	return do(client, req)
 }
 
 // maxRedirects bounds how often a message is sent on.
