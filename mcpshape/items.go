@@ -84,26 +84,21 @@ func newShapes() shapes {
 
 var lists = sync.OnceValue(newShapes)
 
-// Resource repairs an entry of resources/list, and returns what was wrong with it.
-func Resource(raw []byte) (fitting []byte, notes []string, err error) {
-	return item(lists().resource, "it is no object with a uri", raw)
-}
+// What an item of a list has to have.
+const (
+	Resource = "uri"
+	Template = "uriTemplate"
+	Prompt   = "name"
+)
 
-// Template repairs an entry of resources/templates/list, and returns what was wrong with it.
-func Template(raw []byte) (fitting []byte, notes []string, err error) {
-	return item(lists().template, "it is no object with a uriTemplate", raw)
-}
-
-// Prompt repairs an entry of prompts/list, and returns what was wrong with it.
-func Prompt(raw []byte) (fitting []byte, notes []string, err error) {
-	return item(lists().prompt, "it is no object with a name", raw)
-}
-
-func item(s *shape, wrong string, raw []byte) ([]byte, []string, error) {
+// Item repairs an entry of resources/list, resources/templates/list or prompts/list, which
+// has to have a member, and returns what was wrong with it.
+func Item(required string, raw []byte) (fitting []byte, notes []string, err error) {
+	s := map[string]*shape{Resource: lists().resource, Template: lists().template, Prompt: lists().prompt}[required]
 	r := &repair{}
 	out, ok := r.fit(s, raw)
 	if !ok || out[0] != '{' {
-		return nil, nil, errors.New(wrong)
+		return nil, nil, errors.New("it is no object with a " + required)
 	}
 	return out, r.told(), nil
 }

@@ -153,12 +153,12 @@ func FuzzItems(f *testing.F) {
 				t.Errorf("%s\nbecomes %s\nand then %s, %v", raw, tool.Raw, again.Raw, err)
 			}
 		}
-		for _, repair := range []func([]byte) ([]byte, []string, error){Resource, Template, Prompt} {
-			fitting, _, err := repair([]byte(raw))
+		for _, required := range []string{Resource, Template, Prompt} {
+			fitting, _, err := Item(required, []byte(raw))
 			if err != nil {
 				continue
 			}
-			again, notes, err := repair(fitting)
+			again, notes, err := Item(required, fitting)
 			if err != nil || notes != nil || string(again) != string(fitting) {
 				t.Errorf("%s\nbecomes %s\nand then %s, %v, %v", raw, fitting, again, notes, err)
 			}

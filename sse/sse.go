@@ -119,7 +119,12 @@ func (r *Reader) readLine() ([]byte, error) {
 			return nil, ErrTooLong
 		}
 		if ended {
-			return r.withoutMark(), nil
+			line := r.line
+			if !r.begun { // the stream may have a byte order mark
+				line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+			}
+			r.begun = true
+			return line, nil
 		}
 	}
 }
@@ -127,16 +132,6 @@ func (r *Reader) readLine() ([]byte, error) {
 func (r *Reader) discard(n int) {
 	r.in.Discard(n) // never fails: n bytes are buffered
 	r.read += int64(n)
-}
-
-// withoutMark returns the line, the first of a stream without a byte order mark.
-func (r *Reader) withoutMark() []byte {
-	line := r.line
-	if !r.begun {
-		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
-	}
-	r.begun = true
-	return line
 }
 
 // Append appends an event with one line of data to a stream.

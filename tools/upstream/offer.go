@@ -79,11 +79,11 @@ func (s *Server) offer(c *catalog, changed map[string]Difference) (domain.Offer,
 	}
 	named := map[string]bool{}
 	for i, raw := range slices.Concat(c.Resources, c.Templates) {
-		repair := mcpshape.Resource
+		kind := mcpshape.Resource
 		if i >= len(c.Resources) {
-			repair = mcpshape.Template
+			kind = mcpshape.Template
 		}
-		raw, notes, err := repair(raw)
+		raw, notes, err := mcpshape.Item(kind, raw)
 		r := s.resource(raw)
 		if named[r.Name] { // only addresses are unique
 			r.Name = s.name + separator + r.Alias
@@ -103,7 +103,7 @@ func (s *Server) offer(c *catalog, changed map[string]Difference) (domain.Offer,
 		o.Resources = append(o.Resources, s.unlisted())
 	}
 	for _, raw := range c.Prompts {
-		raw, notes, err := mcpshape.Prompt(raw)
+		raw, notes, err := mcpshape.Item(mcpshape.Prompt, raw)
 		p := s.prompt(raw)
 		if err == nil && p.Name == OfferedName(s.name, "") {
 			err = errors.New("it has no name")
