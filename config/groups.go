@@ -32,7 +32,8 @@ func (l *Loaded) unusedGroups() (warnings []string) {
 			if slices.ContainsFunc(groups, func(has string) bool { return domain.SameGroup(has, group) }) {
 				continue
 			}
-			text := l.Mistake(fmt.Sprintf("%s.groups[%d]", use.path, i), "nobody is in the group %q: no entry of server.tokens has it, nor the user %s; %s", group, l.Server.User, hint(group, groups, listed(groups)))
+			text := l.Mistake(fmt.Sprintf("%s.groups[%d]", use.path, i), "nobody is in the group %q: no entry of server.tokens has it, nor the user %s; %s",
+				group, l.Server.User, hint(group, groups, listed(groups)))
 			warnings = append(warnings, text.Error())
 		}
 	}

@@ -129,7 +129,8 @@ func checkEndpoint(text string) error {
 // checkPublicURL checks the address that browsers reach the server at: authorization servers send them back nowhere else.
 func checkPublicURL(text string) error {
 	u, err := url.Parse(text)
-	if text == "" || err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" && (u.Scheme == "https" || u.Scheme == "http" && server.IsLoopback(u.Hostname())) {
+	if text == "" || err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" &&
+		(u.Scheme == "https" || u.Scheme == "http" && server.IsLoopback(u.Hostname())) {
 		return nil
 	}
 	return fmt.Errorf("%q is not the address of a server; write https://HOST, such as https://tools.example.com, or http://localhost:PORT", text)

@@ -4,11 +4,13 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
 	"toolserver/config"
+	"toolserver/domain"
 )
 
 // TestTemplateUncommented removes the comment sign of each key, alone and of all together:
@@ -73,5 +75,42 @@ func TestPage(t *testing.T) {
 	}
 	if got, err := os.ReadFile(file); err != nil || string(got) != want {
 		t.Errorf("%s is not what the template says (%v); go test ./config -run TestPage -update writes it", file, err)
+	}
+}
+
+// TestWords checks that the text about settings is about fields that there are, and that no
+// tag says the same.
+func TestWords(t *testing.T) {
+	types, fields := map[string]reflect.Type{}, 0
+	for _, t := range []reflect.Type{
+		reflect.TypeFor[config.Config](), reflect.TypeFor[config.Server](), reflect.TypeFor[config.TLS](), reflect.TypeFor[config.Sandbox](),
+		reflect.TypeFor[config.CommandLimits](), reflect.TypeFor[config.Web](), reflect.TypeFor[config.Offer](), reflect.TypeFor[config.Logging](),
+		reflect.TypeFor[config.User](), reflect.TypeFor[config.Compliance](), reflect.TypeFor[domain.Limits](), reflect.TypeFor[domain.Override](),
+		reflect.TypeFor[domain.AnnotationOverride](), reflect.TypeFor[domain.Discovery](), reflect.TypeFor[domain.Level](),
+	} {
+		types[t.String()] = t
+	}
+	var section reflect.Type
+	for line := range strings.Lines(config.Config{}.Words()) {
+		line = strings.TrimSuffix(line, "\n")
+		name, _, isField := strings.Cut(line, ":")
+		switch {
+		case strings.HasPrefix(line, "["):
+			if section = types[strings.Trim(line, "[]")]; section == nil {
+				t.Fatalf("%s is about no type of the configuration", line)
+			}
+		case isField && !strings.HasPrefix(line, " "):
+			f, ok := section.FieldByNameFunc(func(n string) bool {
+				f, _ := section.FieldByName(n)
+				return f.Tag.Get("yaml") == name
+			})
+			if _, twice := f.Tag.Lookup("doc"); !ok || twice {
+				t.Errorf("%v has no %s, or says itself what it is", section, name)
+			}
+			fields++
+		}
+	}
+	if fields < 50 {
+		t.Errorf("%d fields are described", fields)
 	}
 }

@@ -124,8 +124,8 @@ func TrustContent(file string, directories []string) (trust Trust, l *Loaded, er
 	}
 	path := trustPath(abs)
 	if !slices.ContainsFunc(candidates(), func(found string) bool { return path == trustPath(found) || filepath.Base(path) == found }) {
-		return trust, nil, fmt.Errorf("%s needs no trust: only files that the server finds by itself do (%s in the directory it is started in, and the user's config.yaml); "+
-			"name this one with --config", abs, workspaceFile)
+		return trust, nil, fmt.Errorf("%s needs no trust: only files that the server finds by itself do "+
+			"(%s in the directory it is started in, and the user's config.yaml); name this one with --config", abs, workspaceFile)
 	}
 	if l, err = load(Origin{Source: OriginNamed, File: abs}, directories, nil); err != nil {
 		return trust, nil, err

@@ -15,13 +15,13 @@ import (
 // Limits bound what callers can ask for. Zero means no limit, except for
 // MaxResultChars, whose zero is [DefaultMaxResultChars].
 type Limits struct {
-	MaxResultChars  int           `yaml:"max_result_chars" min:"1000" max:"10000000" also:"max_output max_chars max_result" doc:"Longest text of a result; more is kept for read_large_result. web_fetch and linkedin_jobs may be longer, unless this is under 40000."`
-	DefaultTimeout  time.Duration `yaml:"timeout" min:"1ms" max:"24h" also:"default_timeout" doc:"Time limit of a call, for tools without their own."`
-	PerTool         int           `yaml:"per_tool" min:"0" doc:"Concurrent calls of one tool; 0 for no limit."`
-	PerPrincipal    int           `yaml:"per_principal" min:"0" doc:"Concurrent calls of one principal; 0 for no limit."`
-	RatePerMinute   int           `yaml:"rate_per_minute" min:"0" also:"rate_limit" doc:"Calls per minute of one principal; 0 for no limit."`
-	QueueWait       time.Duration `yaml:"queue_wait" min:"0s" max:"10m" doc:"How long a call waits for a slot before it is rejected as busy."`
-	PageSize        int           `yaml:"page_size" min:"0" doc:"Items in one page of a list; 0 for all."`
+	MaxResultChars  int           `yaml:"max_result_chars" min:"1000" max:"10000000"`
+	DefaultTimeout  time.Duration `yaml:"timeout" min:"1ms" max:"24h"`
+	PerTool         int           `yaml:"per_tool" min:"0"`
+	PerPrincipal    int           `yaml:"per_principal" min:"0"`
+	RatePerMinute   int           `yaml:"rate_per_minute" min:"0"`
+	QueueWait       time.Duration `yaml:"queue_wait" min:"0s" max:"10m"`
+	PageSize        int           `yaml:"page_size" min:"0"`
 	MaxAbandonGrace time.Duration `yaml:"-"` // how long a handler may take to return a partial result after its timeout
 }
 

@@ -34,14 +34,14 @@ type Settings struct {
 // Override is what configuration says of one tool or, in part, of one resource or
 // prompt. The zero value changes nothing.
 type Override struct {
-	Enabled         *bool              `yaml:"enabled" also:"enable disable disabled enabled_tools disabled_tools" doc:"Whether the tool is offered; true if unset."`
-	Timeout         time.Duration      `yaml:"timeout" min:"1ms" max:"24h" example:"30s" doc:"Time limit of a call."`
-	Groups          []string           `yaml:"groups" example:"[staff]" doc:"Groups that may use the tool; everyone if unset."`
-	ComplianceLevel string             `yaml:"compliance_level" format:"level" template:"-" doc:"Compliance level of what the tool gives access to."`
-	Confirm         bool               `yaml:"confirm" doc:"Ask the user for confirmation before each call; clients without elicitation cannot call it."`
-	Rename          string             `yaml:"rename" template:"-" doc:"Name that clients see instead of the tool's own."`
-	Description     string             `yaml:"description" template:"-" doc:"Description that clients see instead of the tool's own."`
-	Annotations     AnnotationOverride `yaml:"annotations" template:"-" doc:"What clients are told of the effects of the tool, instead of what it says itself."`
+	Enabled         *bool              `yaml:"enabled"`
+	Timeout         time.Duration      `yaml:"timeout" min:"1ms" max:"24h"`
+	Groups          []string           `yaml:"groups"`
+	ComplianceLevel string             `yaml:"compliance_level" format:"level" template:"-"`
+	Confirm         bool               `yaml:"confirm"`
+	Rename          string             `yaml:"rename" template:"-"`
+	Description     string             `yaml:"description" template:"-"`
+	Annotations     AnnotationOverride `yaml:"annotations" template:"-"`
 }
 
 // following returns what o says, and where it says nothing of who may use the tool, what
@@ -59,10 +59,10 @@ func (o Override) following(other Override) Override {
 
 // AnnotationOverride replaces single [Annotations].
 type AnnotationOverride struct {
-	ReadOnly    *bool `yaml:"read_only" doc:"Whether it changes nothing."`
-	Destructive *bool `yaml:"destructive" doc:"Whether it may undo or overwrite what is there."`
-	Idempotent  *bool `yaml:"idempotent" doc:"Whether the same call again changes nothing more."`
-	OpenWorld   *bool `yaml:"open_world" doc:"Whether it reaches beyond this machine."`
+	ReadOnly    *bool `yaml:"read_only"`
+	Destructive *bool `yaml:"destructive"`
+	Idempotent  *bool `yaml:"idempotent"`
+	OpenWorld   *bool `yaml:"open_world"`
 }
 
 func (o AnnotationOverride) over(a Annotations) Annotations {
@@ -79,8 +79,8 @@ func (o AnnotationOverride) over(a Annotations) Annotations {
 
 // Discovery says which tools clients find in lists, and which by search only.
 type Discovery struct {
-	Mode  string `yaml:"mode" short:"true" enum:"auto|all|search" doc:"Which tools lists have: auto leaves out those of other servers if there are more than the limit, search leaves out all but the tools that search for the others."`
-	Limit int    `yaml:"limit" min:"0" doc:"Tools of other servers that are listed; if there are more, clients find them by search only."`
+	Mode  string `yaml:"mode" short:"true" enum:"auto|all|search"`
+	Limit int    `yaml:"limit" min:"0"`
 }
 
 // The modes of [Discovery] besides auto, which lists tools of other servers up to the limit.
@@ -321,7 +321,8 @@ func (c *Catalog) completer(q CompleteQuery) (Completer, error) {
 			}
 		}
 		if len(found) != 1 {
-			return nil, &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("no resource template %q", ClipName(q.Template)), Hint: "Call resources/templates/list for those there are."}
+			return nil, &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("no resource template %q", ClipName(q.Template)),
+				Hint: "Call resources/templates/list for those there are."}
 		}
 		complete = found[0].Complete
 	}

@@ -62,8 +62,8 @@ type Access struct {
 // Level is a compliance level. AllowedWith is not symmetric: patient records
 // may go where audited data goes, and not the other way round.
 type Level struct {
-	Aliases     []string `yaml:"aliases" doc:"Other names of the level."`
-	AllowedWith []string `yaml:"allowed_with" format:"level" doc:"Levels of tools that a session of this level may also use."`
+	Aliases     []string `yaml:"aliases"`
+	AllowedWith []string `yaml:"allowed_with" format:"level"`
 }
 
 // Allowed reports whether p may use t, and so whether it may know of it.

@@ -50,8 +50,8 @@ func (c *Call) consult(ctx context.Context, q question) (answer string, refusal 
 		return "", refusal, err
 	}
 	if len(text) > maxQuestion {
-		refused := Failure("too_large", fmt.Sprintf("%s was not run: a person has to agree to it, and the question would have %d bytes; at most %d are shown, and nothing is left out",
-			c.Name, len(text), maxQuestion), "Do it in several smaller calls.")
+		refused := Failure("too_large", fmt.Sprintf("%s was not run: a person has to agree to it, and the question would have %d bytes; "+
+			"at most %d are shown, and nothing is left out", c.Name, len(text), maxQuestion), "Do it in several smaller calls.")
 		return "", &refused, nil
 	}
 	asked := Elicitation{Message: text}

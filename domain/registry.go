@@ -323,7 +323,10 @@ func (s *sourceItems) override(r *Registry) {
 // merge makes a catalog of what sources offer, which are in the order in which
 // they came: the first to offer a name has it.
 func merge(settings Settings, sources []*sourceItems) *Catalog {
-	c := &Catalog{Settings: settings, redactor: newRedactor(settings.Secrets), byName: map[string]*Tool{}, byAlias: map[string][]*Tool{}, private: settings.Access.Strict}
+	c := &Catalog{
+		Settings: settings, redactor: newRedactor(settings.Secrets), private: settings.Access.Strict,
+		byName: map[string]*Tool{}, byAlias: map[string][]*Tool{},
+	}
 	taken := map[[2]string]bool{}
 	for _, s := range sources {
 		c.sources = append(c.sources, s.source)

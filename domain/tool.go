@@ -24,7 +24,6 @@ type Tool struct {
 	Title       string // for people
 	Description string // for the model and for -help
 	Category    string // file, system, web, ...
-	Tags        []string
 
 	Input       *ToolInputSchema
 	Output      *ToolOutputSchema // of structured results; nil if the tool has none
@@ -202,7 +201,8 @@ func (t *Tool) strictOutput() bool { return t.Output != nil && !t.Output.derived
 // callers.
 func (t *Tool) looksLike(old *Tool) bool {
 	return old != nil && t.Name == old.Name && t.Title == old.Title && t.Description == old.Description && t.Category == old.Category &&
-		t.Annotations == old.Annotations && t.Structured == old.Structured && t.Listing == old.Listing && t.Disabled == old.Disabled && t.ComplianceLevel == old.ComplianceLevel &&
+		t.Annotations == old.Annotations && t.Structured == old.Structured && t.Listing == old.Listing && t.Disabled == old.Disabled &&
+		t.ComplianceLevel == old.ComplianceLevel &&
 		slices.Equal(t.Groups, old.Groups) && bytes.Equal(t.Listed, old.Listed) && bytes.Equal(t.Input.raw(), old.Input.raw()) &&
 		(t.Output == nil) == (old.Output == nil) && (t.Output == nil || bytes.Equal(t.Output.raw(), old.Output.raw()))
 }

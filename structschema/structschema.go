@@ -30,12 +30,13 @@
 //	           them once; "-" on a field: a template leaves it out
 //
 // On a list or map the tags enum, pattern, format, secret and path apply to its
-// elements. ",inline" lifts the fields of a struct into its parent, and makes a
+// elements. A text can say instead of the tags what a field means, see [Types.Describe]. ",inline" lifts the fields of a struct into its parent, and makes a
 // map take all keys that are no fields. ",omitempty", a default or a pointer
 // make a field optional.
 package structschema
 
 import (
+	"cmp"
 	"encoding"
 	"fmt"
 	"reflect"
@@ -138,10 +139,35 @@ type Bound struct {
 type Types struct {
 	tag   string
 	known map[reflect.Type]*Type
+	words map[string]string // what texts say instead of tags: "config.Server.http.doc"
 }
 
 // NewTypes returns a Types for which fields are named by a tag, json or yaml.
-func NewTypes(tag string) *Types { return &Types{tag, map[reflect.Type]*Type{}} }
+func NewTypes(tag string) *Types { return &Types{tag, map[reflect.Type]*Type{}, nil} }
+
+// Describe has a text say what fields mean, instead of their tags doc, also, near, hint and example. It
+// has a section for each type; lines after a field are its other tags:
+//
+//	[config.Server]
+//	http: Address to serve HTTP on.
+//	  also port host
+func (all *Types) Describe(text string) {
+	all.words = map[string]string{}
+	section, field := "", ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		key, words, _ := strings.Cut(strings.TrimPrefix(line, "  "), " ")
+		switch {
+		case strings.HasPrefix(line, "["):
+			section = strings.Trim(line, "[]")
+		case strings.HasPrefix(line, "  "):
+			all.words[section+"."+field+"."+key] = words
+		default:
+			field = strings.TrimSuffix(key, ":")
+			all.words[section+"."+field+".doc"] = words
+		}
+	}
+}
 
 // Describe describes a type. It panics on one that has no description: that is
 // a mistake of the program, whatever its input.
@@ -220,7 +246,12 @@ func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool
 		case d.Field(name) != nil:
 			panic(fmt.Sprintf("%v has %q twice", d.Go, name))
 		}
-		one := Field{Name: name, Doc: f.Tag.Get("doc"), Index: at, Type: all.Of(f.Type), Elsewhere: elsewhere, Hidden: f.Tag.Get("template") == "-", Required: f.Tag.Get("required") == "true", Example: f.Tag.Get("example"), Also: strings.Fields(f.Tag.Get("also")), Near: strings.Fields(f.Tag.Get("near")), Hint: f.Tag.Get("hint"), List: f.Tag.Get("list") == "true"}
+		words := func(key string) string { return cmp.Or(f.Tag.Get(key), all.words[t.String()+"."+name+"."+key]) }
+		one := Field{
+			Name: name, Doc: words("doc"), Index: at, Type: all.Of(f.Type), Elsewhere: elsewhere, Hidden: f.Tag.Get("template") == "-",
+			Required: f.Tag.Get("required") == "true", List: f.Tag.Get("list") == "true",
+			Also: strings.Fields(words("also")), Near: strings.Fields(words("near")), Hint: words("hint"), Example: words("example"),
+		}
 		if text, ok := f.Tag.Lookup("default"); ok {
 			one.Default = &text
 		}
@@ -243,7 +274,10 @@ func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool
 // rulesOf reads the tags of the field called name. It panics on tags that do
 // not fit the type.
 func rulesOf(name string, tag reflect.StructTag, t *Type) Rules {
-	r := Rules{Pattern: tag.Get("pattern"), Format: tag.Get("format"), KeyFormat: tag.Get("keys"), Secret: tag.Get("secret") == "true", Path: tag.Get("path") != "", Relative: tag.Get("path") == "relative", One: tag.Get("one") == "true"}
+	r := Rules{
+		Pattern: tag.Get("pattern"), Format: tag.Get("format"), KeyFormat: tag.Get("keys"), One: tag.Get("one") == "true",
+		Secret: tag.Get("secret") == "true", Path: tag.Get("path") != "", Relative: tag.Get("path") == "relative",
+	}
 	if enum, ok := tag.Lookup("enum"); ok {
 		r.Enum = strings.Split(enum, "|")
 	}

@@ -27,8 +27,7 @@ const (
 // 20. The struct then holds a mixture and must be thrown away. Maps, lists and
 // pointees that the defaults share with others are never written to.
 func Decode(file string, data []byte, into any, source *Source) error {
-	types := structschema.NewTypes("yaml")
-	out, t := rootOf(types, into)
+	types, out, t := rootOf(into)
 	if !out.CanSet() {
 		panic(fmt.Sprintf("yamlconf: Decode into %T; want a pointer to a struct", into))
 	}
@@ -59,13 +58,18 @@ func Decode(file string, data []byte, into any, source *Source) error {
 	return errors.Join(all...)
 }
 
-// rootOf returns the value and type of v, a struct or a pointer to one.
-func rootOf(types *structschema.Types, v any) (reflect.Value, *structschema.Type) {
+// rootOf returns the value and type of v, a struct or a pointer to one. Its method Words, if it has one, returns
+// the text for [structschema.Types.Describe].
+func rootOf(v any) (*structschema.Types, reflect.Value, *structschema.Type) {
+	types := structschema.NewTypes("yaml")
+	if described, ok := v.(interface{ Words() string }); ok {
+		types.Describe(described.Words())
+	}
 	value := reflect.Indirect(reflect.ValueOf(v))
 	if value.Kind() != reflect.Struct {
 		panic(fmt.Sprintf("yamlconf: %T is neither a struct nor a pointer to one", v))
 	}
-	return value, types.Of(value.Type())
+	return types, value, types.Of(value.Type())
 }
 
 type decoder struct {

@@ -16,8 +16,8 @@ import (
 // explained once, and an element of a [structschema.Keyed] is there if it has a key
 // that no other has explained. The text decodes over the defaults to the defaults.
 func Template(v any) []byte {
-	w := &templater{writer: writer{types: structschema.NewTypes("yaml"), source: &Source{}}, explained: map[string]bool{}}
-	value, t := rootOf(w.types, v)
+	types, value, t := rootOf(v)
+	w := &templater{writer: writer{types, &Source{}, false}, explained: map[string]bool{}}
 	for i := range t.Fields {
 		f := &t.Fields[i]
 		if lines := w.field(value.FieldByIndex(f.Index), f); lines != nil {

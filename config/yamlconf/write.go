@@ -23,18 +23,17 @@ const mask = "********"
 // tagged secret, and what equals a secret, are masked. Apart from masked values, and from
 // paths in v that are relative, the text decodes over the defaults to v again.
 func Show(v, defaults any, source *Source) []byte {
-	w := &writer{types: structschema.NewTypes("yaml"), source: source, sparse: true}
-	value, t := rootOf(w.types, v)
-	over, _ := rootOf(w.types, defaults)
+	types, value, t := rootOf(v)
+	_, over, _ := rootOf(defaults)
+	w := &writer{types, source, true}
 	return marshal(w.node(value, over, t, structschema.Rules{}, ""))
 }
 
 // Node returns what is set in v, a struct, as a file has it that is being written: references
 // stand for themselves, and nothing is masked.
 func Node(v any) *yaml.Node {
-	w := &writer{types: structschema.NewTypes("yaml"), sparse: true}
-	value, t := rootOf(w.types, v)
-	return w.node(value, reflect.Value{}, t, structschema.Rules{}, "")
+	types, value, t := rootOf(v)
+	return (&writer{types, nil, true}).node(value, reflect.Value{}, t, structschema.Rules{}, "")
 }
 
 // Schema returns the JSON Schema (draft 2020-12) of v, a struct that holds the
@@ -43,8 +42,7 @@ func Node(v any) *yaml.Node {
 // those of durations and sizes written as text, and of what references stand
 // for. The notations are schemas of texts, by the names in the tags format and keys.
 func Schema(v any, notations map[string]json.RawMessage) []byte {
-	types := structschema.NewTypes("yaml")
-	value, _ := rootOf(types, v)
+	types, value, _ := rootOf(v)
 	return types.Configuration(value, notations)
 }
 
@@ -216,10 +214,9 @@ func isShort(v reflect.Value, t *structschema.Type) bool {
 // of source sets in v to something else than what it is in defaults, in declared
 // order. Both are structs or pointers to them, and secrets are masked.
 func Changes(v, defaults any, source *Source) (lines []string) {
-	w := &writer{types: structschema.NewTypes("yaml"), source: source}
 	node := func(v any) *yaml.Node {
-		value, t := rootOf(w.types, v)
-		return w.node(value, value, t, structschema.Rules{}, "")
+		types, value, t := rootOf(v)
+		return (&writer{types, source, false}).node(value, value, t, structschema.Rules{}, "")
 	}
 	var compare func(path string, now, was *yaml.Node)
 	compare = func(path string, now, was *yaml.Node) {

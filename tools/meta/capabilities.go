@@ -54,8 +54,9 @@ func RefreshTool(c Capabilities) domain.Tool {
 		Title: "Refresh the summary of capabilities",
 		Description: "Write a short summary of this server's tools, one line per topic, to the capabilities file and return it. " +
 			"Front matter in the file is kept.",
-		Category:    category,
-		Annotations: domain.Annotations{Destructive: c.File != "", Idempotent: true, OpenWorld: c.Ask != nil}, // the default file is written over only if it is a summary
+		Category: category,
+		// The default file is written over only if it is a summary.
+		Annotations: domain.Annotations{Destructive: c.File != "", Idempotent: true, OpenWorld: c.Ask != nil},
 		Output:      domain.OutputOf[refreshResult](),
 		Uses:        uses,
 		Ability:     "refresh this summary",

@@ -86,7 +86,8 @@ func (r reader) read(ctx context.Context, in readInput) (domain.ToolResult, erro
 				in.ID, int(domain.KeptFor.Minutes())),
 			"Repeat the call that made the result, and read it with the id the new answer gives."), nil
 	case errors.Is(err, domain.ErrTooLong):
-		return domain.Failure("too_large", fmt.Sprintf("result %q is too long for select, which reads up to %d MiB", in.ID, maxSelectable>>20), "Read its pages."), nil
+		return domain.Failure("too_large", fmt.Sprintf("result %q is too long for select, which reads up to %d MiB", in.ID, maxSelectable>>20),
+			"Read its pages."), nil
 	case errors.Is(err, domain.ErrPageOutOfRange):
 		count := "1 page"
 		if pages != 1 {
