@@ -273,6 +273,9 @@ func (t tool) aboutSandbox(req sandbox.CommandRequest, res runner.Result, output
 	if res.Notice != "" {
 		parts = append(parts, res.Notice)
 	}
+	if res.Unkillable {
+		parts = append(parts, "a process of the command did not end within seconds of being killed, and may still be running")
+	}
 	return strings.Join(parts, "; "), refused
 }
 

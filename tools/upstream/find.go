@@ -29,7 +29,7 @@ func (x *searcher) in(catalog *domain.Catalog, f Finder) (*search.Index, []found
 	tools := make([]search.Tool, len(x.all))
 	for i, t := range x.all {
 		schema, _ := t.tool.Input.MarshalJSON() // never fails
-		tools[i] = search.Tool{Server: t.server, Name: t.name, Title: t.tool.Title, Description: t.tool.Description, Schema: schema, Tags: t.tool.Tags}
+		tools[i] = search.Tool{Server: t.server, Name: t.name, Title: t.tool.Title, Description: t.tool.Description, Schema: schema}
 	}
 	x.index = search.New(tools)
 	return x.index, x.all
