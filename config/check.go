@@ -21,46 +21,18 @@ import (
 	"toolserver/tools/files"
 	"toolserver/tools/google/calendar"
 	"toolserver/tools/httpcall"
-	"toolserver/tools/system"
-	"toolserver/tools/upstream"
 )
 
 // check reports what the types of the configuration do not say.
 func (l *Loaded) check() error {
-	formats := map[string]func(text string) error{
-		"host":         sandbox.CheckHostEntry,
-		"recipient":    sandbox.CheckRecipientEntry,
-		"reachable":    checkReachable,
-		"private_host": func(text string) error { _, err := netguard.ParseHost(text); return err },
-		"server_url":   upstream.CheckURL,
-		"public_url":   checkPublicURL,
-		"base_url":     func(text string) error { _, err := httpcall.ParseBase(text); return err },
-		"proxy":        func(text string) error { _, err := netguard.ParseProxy(text); return err },
-		"stand_in":     checkStandIn,
-		"header":       checkHeader,
-		"protected": func(text string) error {
-			return known(text, "nothing is protected as", "it must be a name as denials show it", sandbox.ProtectedNames())
-		},
-		"preset": func(text string) error {
-			return known(text, "there is no preset", listed(sandbox.Presets()), sandbox.Presets())
-		},
-		"level":        l.checkLevel,
-		"path":         checkPath,
-		"directory":    checkDirectory,
-		"command":      checkCommand,
-		"option":       checkOption,
-		"system_field": system.CheckField,
-		"time_zone":    checkZone,
-		"listen":       CheckAddress,
-		"endpoint":     checkEndpoint,
-		"origin":       checkOrigin,
-		"host_name":    checkHostName,
-		"token_hash":   func(string) error { return nil }, // with the names of the tokens, below
-		"glob":         checkGlob,
-	}
+	notations := l.notations()
 	var all []error
 	for _, f := range l.source.Formatted {
-		err := formats[f.Format](f.Text)
+		check := notations[f.Format].check
+		if check == nil {
+			continue
+		}
+		err := check(f.Text)
 		if f.Format == "command" && err == nil && command.Words(f.Text)[0] == "*" && !strings.Contains(f.Path, ".allowed_commands[") {
 			err = errors.New("* for any program is for allowed_commands; write allowed_commands: [] to deny all")
 		}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -376,6 +377,11 @@ func Template() []byte {
 
 // Schema returns the JSON Schema of the file, for editors.
 func Schema() []byte {
-	c := Default()
-	return yamlconf.Schema(&c, notations())
+	c, schemas := Default(), map[string]json.RawMessage{}
+	for name, n := range new(Loaded).notations() {
+		if n.schema != nil {
+			schemas[name] = n.schema()
+		}
+	}
+	return yamlconf.Schema(&c, schemas)
 }

@@ -2,76 +2,102 @@ package config
 
 import (
 	"encoding/json"
-	"regexp"
+	"fmt"
 	"strings"
 
 	"toolserver/sandbox"
+	"toolserver/sandbox/netguard"
+	"toolserver/tools/httpcall"
 	"toolserver/tools/prompts"
 	"toolserver/tools/resources"
 	"toolserver/tools/system"
 	"toolserver/tools/upstream"
 )
 
-// notations returns what a JSON Schema can say of the texts that check looks at, by the
-// tags format and keys. It refuses nothing that check accepts. The patterns mean the same
+// A notation is how a text has to be written that a field with a tag format or keys holds. Its schema
+// says what a JSON Schema can of that, and refuses nothing that check accepts.
+type notation struct {
+	check  func(text string) error // nil for keys, which others check
+	schema func() json.RawMessage  // nil for none
+}
+
+// notations returns the notations by the tags format and keys. Their patterns mean the same
 // to Go and to JavaScript, in which editors read them.
-func notations() map[string]json.RawMessage {
+func (l *Loaded) notations() map[string]notation {
 	const (
 		name = `[^/@?# *]+`
 		port = `([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]|[a-z][a-z0-9-]*)?`
 		cidr = `([0-9]{1,3}(\.[0-9]{1,3}){3}|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*)/[0-9]{1,3}(:[0-9]+)?`
 	)
-	all := map[string]json.RawMessage{
-		"path":         noSlip(pathSlips()),
-		"directory":    noSlip(append(pathSlips(), slip{form: regexp.MustCompile(`(^|[^\\])[*?\[{]`)})),
-		"command":      noSlip(commandSlips()),
-		"protected":    oneOf(sandbox.ProtectedNames()),
-		"preset":       oneOf(sandbox.Presets()),
-		"system_field": oneOf(system.Fields()),
-		"resource":     pattern(`^(` + strings.Join(resources.Names(), "|") + `)$|__`),
-		"prompt":       pattern(`^(` + strings.Join(prompts.Names(), "|") + `)$|__`),
-		"server":       pattern(upstream.ServerName),
+	return map[string]notation{
+		"path":         {checkPath, noSlip(pathSlips, "")},
+		"directory":    {checkDirectory, noSlip(pathSlips, `|(^|[^\\])[*?\[{]`)},
+		"command":      {checkCommand, noSlip(commandSlips, "")},
+		"option":       {checkOption, pattern(`^[^* \t\n]+$`)},
+		"host":         {sandbox.CheckHostEntry, pattern(`^(\*|` + name + `)$`)},
+		"private_host": {parses(netguard.ParseHost), pattern(`^(` + name + `|` + cidr + `)$`)},
+		"reachable":    {checkReachable, pattern(`^((\*\.)?` + name + `|` + cidr + `)$`)},
+		"recipient":    {sandbox.CheckRecipientEntry, pattern(`@(\*\.)?[^@* ]+$`)},
+		"base_url":     {parses(httpcall.ParseBase), pattern(`^https?://[^@?#]+$`)},
+		"stand_in":     {checkStandIn, pattern(`^(https?://[^@?#]+)?$`)},
+		"server_url":   {upstream.CheckURL, pattern(`^(https?://[^@#]+)?$`)},
+		"public_url":   {checkPublicURL, pattern(`^(https?://[^@#?]+)?$`)},
+		"proxy":        {parses(netguard.ParseProxy), nil},
+		"header":       {checkHeader, pattern(`^[\t -~]*$`)},
+		"time_zone":    {checkZone, pattern(`^[A-Za-z0-9_+/-]*$`)},
+		"listen":       {CheckAddress, pattern(`^(.*:` + port + `)?$`)},
+		"endpoint":     {checkEndpoint, pattern(`^/[^?#]*$`)},
+		"origin":       {checkOrigin, pattern(`^(null|[a-z][a-z0-9+.-]*://[^/*A-Z?# ]+)$`)},
+		"host_name":    {checkHostName, pattern(`^` + name + `$`)},
+		"glob":         {checkGlob, pattern(`^([^\[\\]|\\.|\[[^\]]+\])+$`)},
+		"token_hash":   {nil, pattern(`^sha256:[0-9a-fA-F]{64}$`)}, // checked with the names of the tokens
+		"level":        {l.checkLevel, nil},
+		"system_field": {system.CheckField, oneOf(system.Fields)},
+		"protected": {func(text string) error {
+			return known(text, "nothing is protected as", "it must be a name as denials show it", sandbox.ProtectedNames())
+		}, oneOf(sandbox.ProtectedNames)},
+		"preset": {func(text string) error {
+			return known(text, "there is no preset", listed(sandbox.Presets()), sandbox.Presets())
+		}, oneOf(sandbox.Presets)},
+		"resource": {nil, pattern(`^(` + strings.Join(resources.Names(), "|") + `)$|__`)},
+		"prompt":   {nil, pattern(`^(` + strings.Join(prompts.Names(), "|") + `)$|__`)},
+		"server":   {nil, pattern(upstream.ServerName)},
 	}
-	for format, text := range map[string]string{
-		"option":       `^[^* \t\n]+$`,
-		"host":         `^(\*|` + name + `)$`,
-		"private_host": `^(` + name + `|` + cidr + `)$`,
-		"reachable":    `^((\*\.)?` + name + `|` + cidr + `)$`,
-		"recipient":    `@(\*\.)?[^@* ]+$`,
-		"base_url":     `^https?://[^@?#]+$`,
-		"stand_in":     `^(https?://[^@?#]+)?$`,
-		"server_url":   `^(https?://[^@#]+)?$`,
-		"public_url":   `^(https?://[^@#?]+)?$`,
-		"header":       `^[\t -~]*$`,
-		"time_zone":    `^[A-Za-z0-9_+/-]*$`,
-		"listen":       `^(.*:` + port + `)?$`,
-		"endpoint":     `^/[^?#]*$`,
-		"origin":       `^(null|[a-z][a-z0-9+.-]*://[^/*A-Z?# ]+)$`,
-		"host_name":    `^` + name + `$`,
-		"glob":         `^([^\[\\]|\\.|\[[^\]]+\])+$`,
-		"token_hash":   `^sha256:[0-9a-fA-F]{64}$`,
-	} {
-		all[format] = pattern(text)
-	}
-	return all
 }
 
-func schema(v any) json.RawMessage {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // texts can be encoded
+func parses[T any](parse func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		_, err := parse(text)
+		return err
 	}
-	return b
 }
 
-func pattern(text string) json.RawMessage { return schema(map[string]string{"pattern": text}) }
-
-func oneOf(words []string) json.RawMessage { return schema(map[string][]string{"enum": words}) }
-
-func noSlip(slips []slip) json.RawMessage {
-	var forms []string
-	for _, s := range slips {
-		forms = append(forms, s.form.String())
+// schema returns what makes a schema, which most programs do not need.
+func schema(v func() map[string]any) func() json.RawMessage {
+	return func() json.RawMessage {
+		b, err := json.Marshal(v())
+		if err != nil {
+			panic(fmt.Sprintf("config: %v", err)) // texts can be encoded
+		}
+		return b
 	}
-	return schema(map[string]any{"not": map[string]string{"pattern": strings.Join(forms, "|")}})
+}
+
+func pattern(text string) func() json.RawMessage {
+	return schema(func() map[string]any { return map[string]any{"pattern": text} })
+}
+
+func oneOf(words func() []string) func() json.RawMessage {
+	return schema(func() map[string]any { return map[string]any{"enum": words()} })
+}
+
+// noSlip refuses slips, and what a further pattern matches.
+func noSlip(slips func() []slip, more string) func() json.RawMessage {
+	return schema(func() map[string]any {
+		var forms []string
+		for _, s := range slips() {
+			forms = append(forms, s.form.String())
+		}
+		return map[string]any{"not": map[string]string{"pattern": strings.Join(forms, "|") + more}}
+	})
 }

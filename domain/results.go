@@ -149,8 +149,25 @@ func (k keptResult) pages() int {
 // between runes, and all of them together are exactly the result, with secrets
 // redacted. A page that begins or ends within marked text has the marks besides.
 func (s *ResultStore) Page(p Principal, id string, page int) (text string, pages int, err error) {
-	text, before, behind, pages, err := s.page(p, id, page)
-	return before + text + behind, pages, err
+	k, ok := s.kept.Get(p.ID, id)
+	if !ok {
+		return "", 0, ErrUnknownResult
+	}
+	pages = k.pages()
+	if page < 1 || page > pages {
+		return "", pages, ErrPageOutOfRange
+	}
+	// A secret may lie across the edge of two pages: what is around is read, too.
+	redactor := s.rules.Load().redactor
+	start, around := int64(page-1)*int64(k.perPage), int64(2*redactor.longest()+utf8.UTFMax)
+	from := max(0, start-around)
+	b, err := k.read(id, from, min(k.size, start+int64(k.perPage)+around))
+	if err != nil {
+		return "", 0, err
+	}
+	first, last := runeStart(b, int(start-from)), runeStart(b, int(start-from)+k.perPage)
+	before, behind := marksAround(k.spans, int(from)+first, int(from)+last)
+	return before + redactor.part(string(b), first, last) + behind, pages, nil
 }
 
 // ErrTooLong is the error of a result that is too long to be returned as a whole.
@@ -159,42 +176,28 @@ var ErrTooLong = errors.New("the result is too long")
 // All returns a whole result of up to most bytes, and whether text in it is marked.
 func (s *ResultStore) All(p Principal, id string, most int64) (all []byte, marked bool, err error) {
 	k, ok := s.kept.Get(p.ID, id)
-	if ok && k.size > most {
+	switch {
+	case !ok:
+		return nil, false, ErrUnknownResult
+	case k.size > most:
 		return nil, false, ErrTooLong
 	}
-	for page, pages := 1, 1; page <= pages; page++ {
-		var text string
-		if text, _, _, pages, err = s.page(p, id, page); err != nil {
-			return nil, false, err
-		}
-		all = append(all, text...)
+	if all, err = k.read(id, 0, k.size); err != nil {
+		return nil, false, err
 	}
-	return all, len(k.spans) > 0, nil
+	return []byte(s.rules.Load().redactor.text(string(all))), len(k.spans) > 0, nil
 }
 
-func (s *ResultStore) page(p Principal, id string, page int) (text, before, behind string, pages int, err error) {
-	k, ok := s.kept.Get(p.ID, id)
-	if !ok {
-		return "", "", "", 0, ErrUnknownResult
-	}
-	pages = k.pages()
-	if page < 1 || page > pages {
-		return "", "", "", pages, ErrPageOutOfRange
-	}
-	// A secret may lie across the edge of two pages: what is around is read, too.
-	redactor := s.rules.Load().redactor
-	start, around := int64(page-1)*int64(k.perPage), int64(2*redactor.longest()+utf8.UTFMax)
-	from, to := max(0, start-around), min(k.size, start+int64(k.perPage)+around)
+// read reads a part of the text.
+func (k keptResult) read(id string, from, to int64) ([]byte, error) {
 	b := make([]byte, to-from)
 	switch _, err := k.text.ReadAt(b, from); {
 	case errors.Is(err, os.ErrClosed): // it has just left the store
-		return "", "", "", 0, ErrUnknownResult
+		return nil, ErrUnknownResult
 	case err != nil && err != io.EOF:
-		return "", "", "", pages, fmt.Errorf("reading result %s: %w", id, err)
+		return nil, fmt.Errorf("reading result %s: %w", id, err)
 	}
-	first, last := runeStart(b, int(start-from)), runeStart(b, int(start-from)+k.perPage)
-	before, behind = marksAround(k.spans, int(from)+first, int(from)+last)
-	return redactor.part(string(b), first, last), before, behind, pages, nil
+	return b, nil
 }
 
 // runeStart returns where the rune that the byte at an offset belongs to starts.
