@@ -14,20 +14,23 @@ const (
 	maxThreads     = 1 << 19
 )
 
-// Entries of the transition table that are not states.
+// Entries of the transition table that are not states. States are at multiples of columns from firstID.
 const (
 	unknown = 0
 	matched = 1
-	firstID = 2 // states are at multiples of the number of classes from here
+	firstID = 2
 )
+
+// columns is how many transitions a state has in the table: one for each character of ASCII, that of \n for the end of a line.
+const columns = utf8.RuneSelf
 
 // A dfa runs a program over text a line at a time, building the states it meets.
 // A state is the set of instructions that may come next and the kind of the
 // character before; assertions are decided when the next character is known.
 type dfa struct {
 	prog    *syntax.Prog
-	classes *classes
 	table   []uint32
+	wide    [1 << 12]wide // transitions by characters beyond ASCII, and by a \r that ends no line: the last of each place
 	states  []state
 	ids     map[string]uint32
 	start   uint32
@@ -43,20 +46,30 @@ type dfa struct {
 	key         []byte
 }
 
+type wide struct {
+	from, to uint32
+	r        rune
+}
+
+// place returns where the transition of a state by a character is kept in d.wide.
+func (d *dfa) place(from uint32, r rune) *wide {
+	return &d.wide[(from/columns*31+uint32(r))%uint32(len(d.wide))]
+}
+
 type state struct {
 	threads []uint32
 	before  kind
 }
 
 func newDFA(m *Matcher) *dfa {
-	d := &dfa{prog: m.prog, classes: m.classes, seen: make([]uint32, len(m.prog.Inst))}
+	d := &dfa{prog: m.prog, seen: make([]uint32, len(m.prog.Inst))}
 	d.empty()
 	return d
 }
 
 func (d *dfa) empty() {
 	d.table = append(d.table[:0], unknown, matched)
-	d.states, d.ids = d.states[:0], map[string]uint32{}
+	d.states, d.ids, d.wide = d.states[:0], map[string]uint32{}, [len(d.wide)]wide{}
 	d.threads, d.bytes = 0, 0
 	d.start = d.add(nil, kindEdge)
 }
@@ -67,7 +80,10 @@ func (d *dfa) find(text []byte) int {
 	s, i := d.start, 0
 	from := 0 // where d.bytes was last brought up to date
 	for i < len(text) {
-		next := d.table[s+uint32(d.classes.of[text[i]])]
+		next := uint32(unknown)
+		if b := text[i]; b < utf8.RuneSelf {
+			next = d.table[s+uint32(b)]
+		}
 		if next >= firstID {
 			s = next
 			i++
@@ -78,9 +94,14 @@ func (d *dfa) find(text []byte) int {
 		}
 		d.bytes += i - from
 		from = i
-		class, size := d.classAt(text, i)
-		if next = d.table[s+uint32(class)]; next == unknown {
-			next = d.step(s, class)
+		r, size := charAt(text, i)
+		if r < utf8.RuneSelf && r != '\r' {
+			next = d.table[s+uint32(r)]
+		} else if w := d.place(s, r); w.from == s && w.r == r {
+			next = w.to
+		}
+		if next == unknown {
+			next = d.step(s, r)
 		}
 		if next == matched {
 			return i
@@ -90,40 +111,36 @@ func (d *dfa) find(text []byte) int {
 	}
 	d.bytes += len(text) - from
 	// A \r at the end was already handled, as a line ending.
-	if len(text) > 0 && text[len(text)-1] != '\n' && text[len(text)-1] != '\r' && d.step(s, endOfLine) == matched {
+	if len(text) > 0 && text[len(text)-1] != '\n' && text[len(text)-1] != '\r' && d.step(s, '\n') == matched {
 		return len(text)
 	}
 	return -1
 }
 
-// classAt returns the class of the character at text[i] and its length.
-func (d *dfa) classAt(text []byte, i int) (class uint16, size int) {
-	b := text[i]
-	switch {
+// charAt returns the character at text[i], \n for the end of a line, and its length.
+func charAt(text []byte, i int) (r rune, size int) {
+	switch b := text[i]; {
 	case b >= utf8.RuneSelf:
-		r, n := utf8.DecodeRune(text[i:])
-		return d.classes.ofRune(r), n
-	case b != '\r':
-		return d.classes.of[b], 1
-	case i+1 == len(text):
-		return endOfLine, 1
-	case text[i+1] == '\n':
-		return endOfLine, 2
+		return utf8.DecodeRune(text[i:])
+	case b == '\r' && i+1 == len(text):
+		return '\n', 1
+	case b == '\r' && text[i+1] == '\n':
+		return '\n', 2
+	default:
+		return rune(b), 1
 	}
-	return d.classes.ofRune('\r'), 1
 }
 
-// step returns the state that follows s with a character of the class.
-func (d *dfa) step(s uint32, class uint16) uint32 {
-	st := &d.states[(s-firstID)/uint32(len(d.classes.reps))]
-	rep, after := d.classes.reps[class], kindEdge
-	if class != endOfLine {
-		after = kindOf(rep)
+// step returns the state that follows s with a character.
+func (d *dfa) step(s uint32, r rune) uint32 {
+	st, after := &d.states[(s-firstID)/columns], kindEdge
+	if r != '\n' {
+		after = kindOf(r)
 	}
 	result := d.start
-	if d.advance(st, assertions(st.before, after), class, rep) {
+	if d.advance(st, assertions(st.before, after), r) {
 		result = matched
-	} else if class != endOfLine {
+	} else if r != '\n' {
 		slices.Sort(d.next)
 		d.next = slices.Compact(d.next)
 		result = d.add(d.next, after)
@@ -133,7 +150,11 @@ func (d *dfa) step(s uint32, class uint16) uint32 {
 			return d.add(d.next, after) // the row of s is gone
 		}
 	}
-	d.table[s+uint32(class)] = result
+	if r < utf8.RuneSelf && r != '\r' {
+		d.table[s+uint32(r)] = result
+	} else {
+		*d.place(s, r) = wide{s, result, r}
+	}
 	return result
 }
 
@@ -142,7 +163,7 @@ func (d *dfa) full() bool { return len(d.table) > maxTransitions || d.threads > 
 // advance follows all threads of st, and a new one from the start of the
 // program because a match may begin anywhere, over one character; it sets
 // d.next to where they go on and reports whether one had matched before it.
-func (d *dfa) advance(st *state, holds syntax.EmptyOp, class uint16, rep rune) bool {
+func (d *dfa) advance(st *state, holds syntax.EmptyOp, r rune) bool {
 	d.next = d.next[:0]
 	d.round++
 	d.stack = append(append(d.stack[:0], uint32(d.prog.Start)), st.threads...)
@@ -166,7 +187,7 @@ func (d *dfa) advance(st *state, holds syntax.EmptyOp, class uint16, rep rune) b
 				d.stack = append(d.stack, inst.Out)
 			}
 		case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
-			if class != endOfLine && inst.MatchRune(rep) {
+			if r != '\n' && inst.MatchRune(r) {
 				d.next = append(d.next, inst.Out)
 			}
 		}
@@ -187,6 +208,28 @@ func (d *dfa) add(threads []uint32, before kind) uint32 {
 	d.ids[string(d.key)] = id
 	d.states = append(d.states, state{slices.Clone(threads), before})
 	d.threads += len(threads) + 8
-	d.table = append(d.table, make([]uint32, len(d.classes.reps))...)
+	d.table = append(d.table, make([]uint32, columns)...)
 	return id
+}
+
+// A kind is what an assertion can know of a neighbouring character.
+type kind byte
+
+const (
+	kindEdge kind = iota // there is none: the line begins or ends
+	kindWord
+	kindOther
+)
+
+func kindOf(r rune) kind {
+	if syntax.IsWordChar(r) {
+		return kindWord
+	}
+	return kindOther
+}
+
+// assertions returns what holds between two neighbours.
+func assertions(before, after kind) syntax.EmptyOp {
+	example := [...]rune{kindEdge: -1, kindWord: 'a', kindOther: ' '}
+	return syntax.EmptyOpContext(example[before], example[after])
 }

@@ -42,7 +42,6 @@ type Options struct {
 type Matcher struct {
 	re      *regexp.Regexp
 	prog    *syntax.Prog
-	classes *classes
 	literal needle // is in every match; empty if not known
 	exact   bool   // each occurrence of it is a match
 	across  bool   // it may match several lines
@@ -77,7 +76,6 @@ func Compile(pattern string, opt Options) (*Matcher, error) {
 	if m.re, err = regexp.Compile(pattern); err != nil {
 		return nil, fmt.Errorf("invalid pattern: %w", err)
 	}
-	m.classes = newClasses(m.prog)
 	return m, nil
 }
 
