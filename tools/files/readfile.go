@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"toolserver/domain"
@@ -31,12 +30,7 @@ type readInput struct {
 }
 
 func readFile(t fileTool) domain.Tool {
-	// One byte more than is shown whole tells that a file is longer.
-	size := t.options.MaxChars + 1
-	r := &fileReader{fileTool: t, contents: content.NewReader(t.held.Filters()), settings: declare.Of[ReadSettings](t.options.Settings, t.name), buffers: sync.Pool{New: func() any {
-		b := make([]byte, size)
-		return &b
-	}}}
+	r := &fileReader{fileTool: t, contents: content.NewReader(t.held.Filters()), settings: declare.Of[ReadSettings](t.options.Settings, t.name)}
 	r.made.MaxSize, r.made.MaxAge, r.made.Renew = 32<<20, 10*time.Minute, true
 	return define(t, domain.Tool{
 		Title: "Read file", Target: []string{"path"},
@@ -57,7 +51,6 @@ type ReadSettings struct {
 type fileReader struct {
 	fileTool
 	settings ReadSettings
-	buffers  sync.Pool // of *[]byte
 	contents *content.Reader
 	made     share.Store[string, content.Content] // of long documents
 }
@@ -103,10 +96,8 @@ func (r *fileReader) run(ctx context.Context, in readInput) (domain.ToolResult, 
 		return domain.ToolResult{}, err
 	}
 	defer f.Close()
-	buf := r.buffers.Get().(*[]byte)
-	defer r.buffers.Put(buf)
 	call := reading{fileReader: r, in: in, file: f, path: path, cs: cs}
-	if err := call.begin(*buf); err != nil {
+	if err := call.begin(); err != nil {
 		return ioFailure(path, err), nil
 	}
 	t := call.kind()
@@ -139,10 +130,14 @@ func (c *reading) kind() document.Type {
 	return t
 }
 
-// begin reads the start of the file into buf. It goes by what is read and not by
+// begin reads the start of the file: one byte more than is shown whole tells that it is longer. It goes by what is read and not by
 // the size, which is 0 for files that the kernel makes up as they are read.
-func (c *reading) begin(buf []byte) error {
-	n := 0
+func (c *reading) begin() error {
+	most, n := c.options.MaxChars+1, 0
+	if size := c.file.Info.Size; size > 0 {
+		most = int(min(int64(most), size))
+	}
+	buf := make([]byte, most)
 	for n < len(buf) {
 		m, err := c.file.Read(buf[n:])
 		n += m

@@ -18,6 +18,8 @@ const (
 	maxKept    = 256 << 10 // bytes of earlier lines kept for context
 	maxWhole   = 16 << 20  // of a text that is searched at once for a pattern that may match several lines
 	maxSpans   = 100_000   // matches of such a pattern in it
+
+	binaryPrefix = 8 << 10 // bytes of a file of which one that is NUL says that it is not text
 )
 
 // SearchOptions say what a search collects.
@@ -86,7 +88,7 @@ func (s *Searcher) Search(r io.Reader, size int64, opt SearchOptions) (Result, e
 			return c.result, err
 		}
 		if first {
-			c.result.Binary = isBinary(s.buf[:c.end])
+			c.result.Binary = bytes.IndexByte(s.buf[:min(c.end, binaryPrefix)], 0) >= 0
 		}
 		if c.result.Binary && !opt.Binary {
 			return c.result, nil
@@ -261,15 +263,6 @@ func (c *search) shift(limit int) {
 	c.pos = limit - keep
 	c.known -= keep
 	c.emitted = max(c.emitted-keep, 0)
-}
-
-// binaryPrefix is how much of a file decides whether it is text.
-const binaryPrefix = 8 << 10
-
-// isBinary reports whether a file that starts with these bytes is not text: it
-// has a NUL in the first 8 KiB.
-func isBinary(start []byte) bool {
-	return bytes.IndexByte(start[:min(len(start), binaryPrefix)], 0) >= 0
 }
 
 // excerpt returns at most MaxText bytes of a line, from its start, or from a

@@ -40,7 +40,8 @@ func Guess(sample []byte) string {
 		if err != nil || !plausible(sample, cs, partial) {
 			continue
 		}
-		if common := mustLookup(latin); cs.width() == 1 && !cs.isUTF8() && sameText(sample, cs, common) {
+		text, _ := decodeSample(sample, cs, true)
+		if common, _ := decodeSample(sample, mustLookup(latin), true); cs.width() == 1 && !cs.isUTF8() && bytes.Equal(text, common) {
 			return latin // as German is the same text in Turkish charsets
 		}
 		return cs.Name()
@@ -50,12 +51,6 @@ func Guess(sample []byte) string {
 
 // latin is the charset most common on disks.
 const latin = "windows-1252"
-
-func sameText(sample []byte, a, b Charset) bool {
-	inA, _ := decodeSample(sample, a, true)
-	inB, _ := decodeSample(sample, b, true)
-	return bytes.Equal(inA, inB)
-}
 
 // decodeSample returns a sample as text, with no character that it ends in the middle
 // of if it is partial. It is not ok if something in it cannot be decoded.
