@@ -92,12 +92,11 @@ type listener struct {
 
 	watching sync.Mutex        // guards watched; locked before mu
 	watched  map[string]*watch // by URI; nil after close
-	last     *caller           // who has subscribed last
 }
 
 // watch is the subscription to one resource.
 type watch struct {
-	who      *caller // shared by subscriptions with the same credentials
+	who      caller
 	resource *domain.Resource
 	end      context.CancelFunc
 }
@@ -214,15 +213,12 @@ func (l *listener) subscribe(who caller, uri string) error {
 	case !l.server.watches.TryAcquire(l.owner, 1):
 		return busyWith("subscriptions")
 	}
-	if l.last == nil || l.last.authorization != who.authorization {
-		l.last = &who
-	}
-	return l.watch(l.server.exec.Registry.Catalog(), l.last, who.principal, uri)
+	return l.watch(l.server.exec.Registry.Catalog(), who, who.principal, uri)
 }
 
 // watch begins a subscription, which a catalog may not have a resource for. The
 // caller holds watching, and has acquired the place of the subscription.
-func (l *listener) watch(c *domain.Catalog, who *caller, p domain.Principal, uri string) (err error) {
+func (l *listener) watch(c *domain.Catalog, who caller, p domain.Principal, uri string) (err error) {
 	ctx, end := context.WithCancel(context.Background())
 	defer func() {
 		if p := recover(); p != nil {

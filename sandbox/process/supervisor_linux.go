@@ -57,11 +57,9 @@ type supervisor struct {
 	namespace bool
 	cgroup    bool // it is in one that keeps the bounds
 	confine   Confiner
-	spec      []byte   // of the last confined process
-	env       []string // of the last process
-	thread    *thread  // of confined processes; nil if there is none to use again
-	stop      event    // ends what serves a confined process
-	done      event    // a thread has started a process, or served it
+	thread    *thread // of confined processes; nil if there is none to use again
+	stop      event   // ends what serves a confined process
+	done      event   // a thread has started a process, or served it
 	socket    *os.File
 	null      *os.File
 	proc      *procfs // nil where there is none, which only a namespace can do without
@@ -216,19 +214,13 @@ func (s *supervisor) start(o *order, files []int, w *watch) (err error) {
 			streams[i], files = uintptr(files[0]), files[1:]
 		}
 	}
-	if o.Env != nil {
-		s.env = convert[string](o.Env)
-	}
 	path, argv := string(o.Path), convert[string](o.Argv)
 	attr := &syscall.ProcAttr{
-		Dir: string(o.Dir), Env: s.env, Files: streams,
+		Dir: string(o.Dir), Env: convert[string](o.Env), Files: streams,
 		Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &w.pidfd},
 	}
 	if o.Confined {
-		if len(o.Confine) > 0 {
-			s.spec = o.Confine
-		}
-		return w.startConfined(s.spec, path, argv, attr)
+		return w.startConfined(o.Confine, path, argv, attr)
 	}
 	if !s.namespace { // so that the death of this process ends at least that one
 		attr.Sys.Pdeathsig = unix.SIGKILL

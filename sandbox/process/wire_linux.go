@@ -32,9 +32,9 @@ type order struct {
 	Bounds    Bounds
 	Path, Dir []byte
 	Argv      [][]byte
-	Env       [][]byte // nil if it is that of the order before
+	Env       [][]byte
 	Confined  bool
-	Confine   []byte // empty if it is that of the order before
+	Confine   []byte
 }
 
 func (o *order) encode() []byte {

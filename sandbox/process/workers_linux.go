@@ -1,7 +1,6 @@
 package process
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -212,8 +211,6 @@ type worker struct {
 
 	mu      sync.Mutex
 	current *Process // what runs in it
-	confine []byte   // what the supervisor has of the last confined process
-	env     []string // that of the last process
 	pid     int      // of that, if it is a PID of the server's namespace
 	bounds  Bounds   // of that
 	lost    bool
@@ -301,14 +298,8 @@ func (w *worker) spawn(socket *os.File) error {
 // run orders the supervisor to start a process.
 func (w *worker) run(l launch, p *Process) error {
 	o := order{
-		Announce: l.OnStart != nil || w.pool.how == MethodSubreaper, Bounds: l.Bounds, Confined: l.Confine != nil,
-		Path: []byte(l.path), Dir: []byte(l.Dir), Argv: convert[[]byte](l.argv),
-	}
-	if !bytes.Equal(l.Confine, w.confine) {
-		o.Confine = l.Confine
-	}
-	if !slices.Equal(l.Env, w.env) {
-		o.Env = convert[[]byte](l.Env)
+		Announce: l.OnStart != nil || w.pool.how == MethodSubreaper, Bounds: l.Bounds, Confined: l.Confine != nil, Confine: l.Confine,
+		Path: []byte(l.path), Dir: []byte(l.Dir), Argv: convert[[]byte](l.argv), Env: convert[[]byte](l.Env),
 	}
 	var fds []int
 	for i, f := range []*os.File{l.Stdin, l.Stdout, l.Stderr} {
@@ -338,10 +329,7 @@ func (w *worker) run(l launch, p *Process) error {
 	if err != nil {
 		return fmt.Errorf("send the command to its supervisor: %w", err)
 	}
-	w.current, w.pid, w.bounds, w.env = p, 0, l.Bounds, l.Env
-	if l.Confine != nil {
-		w.confine = l.Confine
-	}
+	w.current, w.pid, w.bounds = p, 0, l.Bounds
 	return nil
 }
 
