@@ -57,7 +57,7 @@ func fixture(t testing.TB) (*Server, *domain.Registry) {
 		return domain.ToolResult{}, ctx.Err()
 	})
 	deaf := tool("deaf", func(context.Context) (domain.ToolResult, error) {
-		time.Sleep(300 * time.Millisecond)
+		<-t.Context().Done() // deaf to the end of its own
 		return domain.Text("late"), nil
 	})
 	off, staff := tool("off", nil), tool("staff", func(context.Context) (domain.ToolResult, error) { return domain.Text("hello, staff"), nil })
