@@ -57,12 +57,11 @@ func accountsTool(c *api.Client, accounts *signin.Accounts) domain.Tool {
 		note := ""
 		switch in.Action {
 		case "sign_in":
-			_, refusal, err := c.SignedIn(ctx, api.Need{Service: service, Failing: accountsFailing})
-			if err != nil {
+			_, err := c.SignedIn(ctx, api.Need{Service: service, Failing: accountsFailing})
+			if refused, ok := errors.AsType[*api.Refused](err); ok {
+				return refused.ToolResult, nil
+			} else if err != nil {
 				return domain.ToolResult{}, err
-			}
-			if refusal != nil {
-				return *refusal, nil
 			}
 		case "sign_out":
 			left, err := accounts.SignOut(ctx, owner, service)

@@ -336,34 +336,23 @@ func Define[In any](c *Client, need Need, t domain.Tool, run func(context.Contex
 	return domain.Define(t, func(ctx context.Context, in In) (domain.ToolResult, error) {
 		need := need
 		need.owner = c.Owner(ctx)
-		signed, refusal, err := c.SignedIn(ctx, need)
-		if err != nil || refusal != nil {
-			return refused(refusal), err
-		}
-		res, err := run(signed, in)
-		revoked, ok := errors.AsType[*signin.RevokedError](err)
-		if !ok {
+		for again := false; ; again = true {
+			signed, err := c.SignedIn(ctx, need)
+			if err == nil && again && !t.Annotations.ReadOnly { // a part of it may be done
+				err = &Refused{domain.Failure(typeSignIn, need.Failing+": the sign-in had ended, and was renewed now", "Call the tool again.")}
+			}
+			var res domain.ToolResult
+			if err == nil {
+				res, err = run(signed, in)
+			}
+			if revoked, ok := errors.AsType[*signin.RevokedError](err); ok && !again {
+				if err = c.signIn(ctx, need, revoked.Error()); err == nil {
+					continue
+				}
+			}
 			return need.result(ctx, res, err)
 		}
-		if refusal, err = c.signIn(ctx, need, revoked.Error()); err != nil || refusal != nil {
-			return refused(refusal), err
-		}
-		if signed, refusal, err = c.SignedIn(ctx, need); err != nil || refusal != nil {
-			return refused(refusal), err
-		}
-		if !t.Annotations.ReadOnly { // a part of it may be done
-			return domain.Failure(typeSignIn, need.Failing+": the sign-in had ended, and was renewed now", "Call the tool again."), nil
-		}
-		res, err = run(signed, in)
-		return need.result(ctx, res, err)
 	})
-}
-
-func refused(r *domain.ToolResult) domain.ToolResult {
-	if r == nil {
-		return domain.ToolResult{}
-	}
-	return *r
 }
 
 // Each calls do for the numbers below n, several at a time, and returns its errors. The second error ends the call: it is one

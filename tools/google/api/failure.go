@@ -174,8 +174,21 @@ func Unknown(err error) bool {
 	return httpcall.Explain(err).Type != "denied"
 }
 
+// Refused is the error of a call that is answered with this result.
+type Refused struct{ domain.ToolResult }
+
+func (r *Refused) Error() string { return r.Content[0].Text }
+
+// Refusal returns such an error.
+func Refusal(errorType, message, hint string) error {
+	return &Refused{domain.Failure(errorType, message, hint)}
+}
+
 // result returns what a call is answered with whose handler returned res and err.
 func (n Need) result(ctx context.Context, res domain.ToolResult, err error) (domain.ToolResult, error) {
+	if refused, ok := errors.AsType[*Refused](err); ok {
+		return refused.ToolResult, nil
+	}
 	if err == nil || ctx.Err() != nil {
 		return res, err
 	}

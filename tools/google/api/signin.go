@@ -12,31 +12,26 @@ import (
 )
 
 // SignedIn returns a context with the grant of the caller. A caller without one is asked to sign in: by elicitation, if the
-// client opens addresses, and otherwise by the refusal, which the call is answered with. In both cases the sign-in waits in
+// client opens addresses, and otherwise by a [*Refused] error, which the call is answered with. In both cases the sign-in waits in
 // the background, and its address stays the same until it is done.
-func (c *Client) SignedIn(ctx context.Context, need Need) (context.Context, *domain.ToolResult, error) {
+func (c *Client) SignedIn(ctx context.Context, need Need) (context.Context, error) {
 	need.owner = c.Owner(ctx)
-	token, why, err := c.token(ctx, need)
-	if err != nil {
-		if ctx.Err() != nil {
-			return ctx, nil, ctx.Err()
+	for again := false; ; again = true {
+		token, why, err := c.token(ctx, need)
+		switch {
+		case ctx.Err() != nil:
+			return ctx, ctx.Err()
+		case err != nil:
+			return ctx, &Refused{need.failed(err)}
+		case why == "":
+			return context.WithValue(ctx, grantKey{}, &grant{owner: need.owner, service: need.Service, token: token}), nil
+		case again:
+			return ctx, &Refused{need.refusal(typeSignIn, why, hintSignIn)}
 		}
-		refusal := need.failed(err)
-		return ctx, &refusal, nil
-	}
-	if why != "" {
-		if refusal, err := c.signIn(ctx, need, why); err != nil || refusal != nil {
-			return ctx, refusal, err
-		}
-		if token, why, err = c.token(ctx, need); err != nil || why != "" {
-			refusal := need.refusal(typeSignIn, why, hintSignIn)
-			if err != nil {
-				refusal = need.failed(err)
-			}
-			return ctx, &refusal, nil
+		if err := c.signIn(ctx, need, why); err != nil {
+			return ctx, err
 		}
 	}
-	return context.WithValue(ctx, grantKey{}, &grant{owner: need.owner, service: need.Service, token: token}), nil, nil
 }
 
 // token returns the token of an owner, or why they have to sign in, as a clause.
@@ -70,17 +65,15 @@ func account(email string) string {
 	return email
 }
 
-// signIn has a person sign in. The refusal says how, if that takes longer than the call.
-func (c *Client) signIn(ctx context.Context, need Need, why string) (*domain.ToolResult, error) {
-	principal := domain.SessionOf(ctx).Principal.ID
+// signIn has a person sign in. A [*Refused] error says how, if that takes longer than the call.
+func (c *Client) signIn(ctx context.Context, need Need, why string) error {
 	refused, err := pages.Need{
 		Why: why, Message: "Sign in with Google to continue.",
-		Command: authCommand + " --services " + string(need.Service), Paste: authCommand + " --paste" + pages.For(principal),
+		Command: authCommand + " --services " + string(need.Service), Paste: authCommand + " --paste" + pages.For(domain.SessionOf(ctx).Principal.ID),
 		Host: c.accounts.Host(), Begin: func() (*pages.Flow, error) { return c.accounts.Begin(need.owner, need.Service) },
 	}.Ask(ctx)
 	if refused == nil {
-		return nil, err
+		return err
 	}
-	refusal := need.refusal(typeSignIn, refused.Message, refused.Remedy)
-	return &refusal, err
+	return &Refused{need.refusal(typeSignIn, refused.Message, refused.Remedy)}
 }

@@ -110,7 +110,7 @@ func (t *toolset) attached(ctx context.Context, failing, messageID, which string
 		data, err = mail.Decode(part.Body.Data)
 	}
 	if n := max(a.Size, int64(len(data))); n > maxSaved {
-		err = failure("too_large", fmt.Sprintf("%s: it has %s bytes; at most %s are read", failing, domain.Thousands(n), domain.Thousands(maxSaved)),
+		err = api.Refusal("too_large", fmt.Sprintf("%s: it has %s bytes; at most %s are read", failing, domain.Thousands(n), domain.Thousands(maxSaved)),
 			"Ask the user to save it from Gmail.")
 	}
 	return a, data, err
@@ -137,7 +137,7 @@ func (r *attachmentReader) read(ctx context.Context, in readInput) (domain.ToolR
 	}
 	c, err := r.shown(ctx, content.FromBytes(a.Name, a.Type, data), data)
 	if refused, ok := errors.AsType[*content.Failure](err); ok {
-		err = failure(refused.Type, attachmentFailing+": "+refused.Message, refused.Hint)
+		err = api.Refusal(refused.Type, attachmentFailing+": "+refused.Message, refused.Hint)
 	}
 	if err != nil {
 		return domain.ToolResult{}, err
@@ -199,7 +199,7 @@ func choose(failing string, all []mail.AttachmentInfo, which string) (mail.Attac
 	if len(all) == 0 {
 		hint = "The message has no attachments; call " + readName + " to see what it has."
 	}
-	return mail.AttachmentInfo{}, failure("not_found", failing+": "+problem, hint)
+	return mail.AttachmentInfo{}, api.Refusal("not_found", failing+": "+problem, hint)
 }
 
 // partOf returns the part of a message that has an ID, or nil.

@@ -15,6 +15,7 @@ import (
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
+	"toolserver/tools/google/api"
 	"toolserver/tools/mail"
 )
 
@@ -93,7 +94,7 @@ func (c *composer) compose(ctx context.Context, in composeInput) (*outgoing, err
 		}
 	}
 	if shown := domain.Previewed(ctx); shown != "" && !strings.HasSuffix(shown, out.show()) { // it was composed before to ask a person
-		return nil, failure("conflict", c.failing+": a file that is attached, or the mail that it replies to, has changed since the user agreed",
+		return nil, api.Refusal("conflict", c.failing+": a file that is attached, or the mail that it replies to, has changed since the user agreed",
 			"Call the tool again, so that the user sees it as it is now.")
 	}
 	return out, nil
@@ -170,7 +171,7 @@ func addresses(lists ...[]*netmail.Address) []string {
 // permit asks the policy whether the mail may go to its recipients.
 func (c *composer) permit(out *outgoing) error {
 	if err := c.recipients.Check(addresses(out.to, out.cc, out.bcc)...); err != nil {
-		return failure("denied", err.Error(), "Write to allowed recipients only; only the operator can allow others.")
+		return api.Refusal("denied", err.Error(), "Write to allowed recipients only; only the operator can allow others.")
 	}
 	return nil
 }
@@ -201,9 +202,9 @@ func (c *composer) file(path string, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	switch {
 	case err != nil:
-		return nil, failure("io_error", c.failing+": "+path+" cannot be read", "Try again, or attach another file.")
+		return nil, api.Refusal("io_error", c.failing+": "+path+" cannot be read", "Try again, or attach another file.")
 	case int64(len(data)) > limit:
-		return nil, failure("too_large", fmt.Sprintf("%s: with %s the attachments have more than %s bytes", c.failing, path, domain.Thousands(maxAttachments)),
+		return nil, api.Refusal("too_large", fmt.Sprintf("%s: with %s the attachments have more than %s bytes", c.failing, path, domain.Thousands(maxAttachments)),
 			"Attach less, or send a link to the file.")
 	}
 	return data, nil
@@ -220,7 +221,7 @@ func fileFailure(failing string, refused *pathguard.Error) error {
 	case refused.Kind == pathguard.KindDenied:
 		hint = "The policy allows this tool no path at all; ask the operator."
 	}
-	return failure(errorType, failing+": "+refused.Error(), hint)
+	return api.Refusal(errorType, failing+": "+refused.Error(), hint)
 }
 
 // show returns the mail as a person reads it before it goes: all of it but the content of attachments.

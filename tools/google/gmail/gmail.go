@@ -8,7 +8,6 @@ package gmail
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	gmailapi "google.golang.org/api/gmail/v1"
@@ -137,7 +136,7 @@ func Tools(c *api.Client, o Options) []domain.Tool {
 type toolset struct {
 	client   *api.Client
 	service  func() *gmailapi.Service
-	signedIn func(context.Context, api.Need) (context.Context, *domain.ToolResult, error) // [api.Client.SignedIn]
+	signedIn func(context.Context, api.Need) (context.Context, error) // [api.Client.SignedIn]
 }
 
 // need returns what a tool requires of a grant.
@@ -151,26 +150,7 @@ func need(tool, failing string) api.Need {
 func define[In any](t *toolset, failing string, d domain.Tool, run func(context.Context, In) (domain.ToolResult, error)) domain.Tool {
 	d.Category = category
 	d.Annotations.OpenWorld = true
-	return api.Define(t.client, need(d.Name, failing), d, func(ctx context.Context, in In) (domain.ToolResult, error) {
-		return answer(run(ctx, in))
-	})
-}
-
-// failedCall is the result of a call that cannot be carried out, as an error.
-type failedCall struct{ domain.ToolResult }
-
-func failure(errorType, message, hint string) error {
-	return &failedCall{domain.Failure(errorType, message, hint)}
-}
-
-func (f *failedCall) Error() string { return f.Content[0].Text }
-
-// answer returns what a call is answered with.
-func answer(res domain.ToolResult, err error) (domain.ToolResult, error) {
-	if f, ok := errors.AsType[*failedCall](err); ok {
-		return f.ToolResult, nil
-	}
-	return res, err
+	return api.Define(t.client, need(d.Name, failing), d, run)
 }
 
 // line returns text of strangers on one line, without what cannot be seen.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -227,8 +228,8 @@ func (s *gmailServer) tools(t testing.TB) *toolset {
 	}
 	return &toolset{
 		client: newClient(), service: func() *gmailapi.Service { return service },
-		signedIn: func(ctx context.Context, _ api.Need) (context.Context, *domain.ToolResult, error) {
-			return ctx, nil, nil
+		signedIn: func(ctx context.Context, _ api.Need) (context.Context, error) {
+			return ctx, nil
 		},
 	}
 }
@@ -258,7 +259,13 @@ func box(t testing.TB, p sandbox.Policy, content map[string]string) (*sandbox.Sa
 func run[In any](t testing.TB, tool domain.Tool, handler func(context.Context, In) (domain.ToolResult, error), args string) (domain.ToolResult, error) {
 	t.Helper()
 	tool.Uses |= domain.Fetches
-	direct := domain.Define(tool, func(ctx context.Context, in In) (domain.ToolResult, error) { return answer(handler(ctx, in)) })
+	direct := domain.Define(tool, func(ctx context.Context, in In) (domain.ToolResult, error) {
+		res, err := handler(ctx, in)
+		if refused, ok := errors.AsType[*api.Refused](err); ok {
+			return refused.ToolResult, nil
+		}
+		return res, err
+	})
 	res, err := tooltest.Executor(t, direct).Call(t.Context(), domain.ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(args)})
 	if err == nil {
 		tooltest.Verify(t, tool, res)

@@ -159,7 +159,7 @@ func idsOf(failing string, known []label, wanted []string) (ids []string, err er
 			i = slices.IndexFunc(known, func(l label) bool { return strings.EqualFold(l.Name, strings.TrimSpace(w)) })
 		}
 		if i < 0 {
-			return nil, failure("not_found", fmt.Sprintf("%s: there is no label %q", failing, w), "Call "+labelsName+" for the labels there are.")
+			return nil, api.Refusal("not_found", fmt.Sprintf("%s: there is no label %q", failing, w), "Call "+labelsName+" for the labels there are.")
 		}
 		ids = append(ids, known[i].ID)
 	}

@@ -125,7 +125,7 @@ func (t *toolset) fetch(messageID string) mail.Fetch {
 // source returns a message as it was sent.
 func (t *toolset) source(ctx context.Context, m *gmailapi.Message) (string, error) {
 	if m.SizeEstimate > maxRaw {
-		return "", failure("too_large", fmt.Sprintf("Error reading email: the mail has %s bytes; at most %s are returned raw",
+		return "", api.Refusal("too_large", fmt.Sprintf("Error reading email: the mail has %s bytes; at most %s are returned raw",
 			domain.Thousands(m.SizeEstimate), domain.Thousands(maxRaw)), "Read it with format=text, which leaves attachments out.")
 	}
 	raw, err := api.Read(ctx, t.client, t.service().Users.Messages.Get("me", m.Id).Format("raw").Fields("id", "raw").Context(ctx).Do)
@@ -134,7 +134,7 @@ func (t *toolset) source(ctx context.Context, m *gmailapi.Message) (string, erro
 	}
 	b, err := mail.Decode(raw.Raw)
 	if err != nil {
-		return "", failure("bad_answer", "Error reading email: Gmail's answer is not base64", "Read it with format=text.")
+		return "", api.Refusal("bad_answer", "Error reading email: Gmail's answer is not base64", "Read it with format=text.")
 	}
 	return strings.ToValidUTF8(string(b), "\uFFFD"), nil
 }

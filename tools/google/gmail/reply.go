@@ -21,12 +21,9 @@ import (
 // reply makes the mail a reply to the message that in names: to whom that asks for, in its thread. Gmail and other programs go
 // by the header fields and the subject.
 func (c *composer) reply(ctx context.Context, in composeInput, out *outgoing) error {
-	ctx, refusal, err := c.signedIn(ctx, need(readName, c.failing+": a reply requires that the original can be read"))
+	ctx, err := c.signedIn(ctx, need(readName, c.failing+": a reply requires that the original can be read"))
 	if err != nil {
 		return err
-	}
-	if refusal != nil {
-		return &failedCall{*refusal}
 	}
 	original, err := api.Read(ctx, c.client, c.service().Users.Messages.Get("me", in.ReplyToMessageID).Format("full").
 		Fields("id", "threadId", "internalDate", "payload").Context(ctx).Do)
@@ -40,7 +37,7 @@ func (c *composer) reply(ctx context.Context, in composeInput, out *outgoing) er
 	out.thread = original.ThreadId
 	out.address(in, original.Payload, own)
 	if n := len(out.to) + len(out.cc) + len(out.bcc); n == 0 || n > maxRecipients {
-		return failure("too_large", fmt.Sprintf("%s: the reply would go to %d recipients; 1 to %d are allowed", c.failing, n, maxRecipients),
+		return api.Refusal("too_large", fmt.Sprintf("%s: the reply would go to %d recipients; 1 to %d are allowed", c.failing, n, maxRecipients),
 			"Pass to, and leave replyAll out.")
 	}
 	subject := mail.Reply(mail.Header(original.Payload, "Subject"))

@@ -64,12 +64,9 @@ func (t *toolset) sendTool(held sandbox.Capabilities) domain.Tool {
 
 func (c *composer) send(ctx context.Context, in sendInput) (domain.ToolResult, error) {
 	if c = c.of(in); in.Draft && !in.DryRun {
-		ctx, refusal, err := c.signedIn(ctx, need(draftName, c.failing+": a draft requires another permission"))
+		ctx, err := c.signedIn(ctx, need(draftName, c.failing+": a draft requires another permission"))
 		if err != nil {
 			return domain.ToolResult{}, err
-		}
-		if refusal != nil {
-			return *refusal, nil
 		}
 		return c.draft(ctx, draftInput{composeInput: in.composeInput})
 	}
@@ -156,12 +153,11 @@ func (c *composer) preview(ctx context.Context, args domain.Arguments) (text str
 	if err != nil {
 		return "", nil, err
 	}
-	ctx, refusal, err = c.signedIn(ctx, need(c.tool, c.failing))
-	if err != nil || refusal != nil {
-		return "", refusal, err
+	var out *outgoing
+	if ctx, err = c.signedIn(ctx, need(c.tool, c.failing)); err == nil {
+		out, err = c.of(in).compose(ctx, in.composeInput)
 	}
-	out, err := c.of(in).compose(ctx, in.composeInput)
-	f, failed := errors.AsType[*failedCall](err)
+	refused, isRefused := errors.AsType[*api.Refused](err)
 	_, invalid := errors.AsType[*domain.Error](err)
 	_, asking := errors.AsType[*domain.InputRequired](err)
 	switch {
@@ -171,12 +167,11 @@ func (c *composer) preview(ctx context.Context, args domain.Arguments) (text str
 		return "Draft: nothing is sent.\n\n" + out.show(), nil, nil
 	case err == nil:
 		return out.show(), nil, nil
-	case failed:
-		return "", &f.ToolResult, nil
+	case isRefused:
+		return "", &refused.ToolResult, nil
 	case invalid || asking || ctx.Err() != nil:
 		return "", nil, err
 	}
 	why := httpcall.Explain(err)
-	refused := domain.Failure(why.Type, c.failing+": "+why.Message, why.Hint)
-	return "", &refused, nil
+	return "", new(domain.Failure(why.Type, c.failing+": "+why.Message, why.Hint)), nil
 }

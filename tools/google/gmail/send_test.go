@@ -229,12 +229,11 @@ func TestReplyRefused(t *testing.T) {
 func TestReplyUnreadable(t *testing.T) {
 	s := serve(t)
 	tool, c := s.sender(t, sandbox.Policy{}, nil)
-	c.signedIn = func(ctx context.Context, n api.Need) (context.Context, *domain.ToolResult, error) {
+	c.signedIn = func(ctx context.Context, n api.Need) (context.Context, error) {
 		if slices.Contains(n.Scopes, gmailapi.GmailSendScope) {
-			return ctx, nil, nil
+			return ctx, nil
 		}
-		refusal := domain.Failure("sign_in_required", n.Failing+": "+n.Scopes[0], "Sign in again.")
-		return ctx, &refusal, nil
+		return ctx, api.Refusal("sign_in_required", n.Failing+": "+n.Scopes[0], "Sign in again.")
 	}
 	res, err := run(t, tool, c.send, `{"replyToMessageId":"a1","body":"x"}`)
 	if want := "Error sending email: a reply requires that the original can be read: " + gmailapi.GmailReadonlyScope; err != nil ||
@@ -395,9 +394,8 @@ func TestSendDraft(t *testing.T) {
 	if text, _, err := c.preview(t.Context(), domain.Arguments{"body": "x", "draft": true}); err != nil || !strings.HasPrefix(text, "Draft: nothing is sent.\n\n") {
 		t.Errorf("%v, %s", err, text)
 	}
-	c.signedIn = func(ctx context.Context, n api.Need) (context.Context, *domain.ToolResult, error) {
-		refusal := domain.Failure("sign_in_required", n.Failing, strings.Join(n.Scopes, " "))
-		return ctx, &refusal, nil
+	c.signedIn = func(ctx context.Context, n api.Need) (context.Context, error) {
+		return ctx, api.Refusal("sign_in_required", n.Failing, strings.Join(n.Scopes, " "))
 	}
 	if res, err := run(t, tool, c.send, `{"body":"x","draft":true}`); err != nil || res.ErrorType() != "sign_in_required" || len(s.asked("POST")) != 2 {
 		t.Errorf("%v, %s", err, tooltest.Text(res))

@@ -43,7 +43,7 @@ func (t *toolset) thread(ctx context.Context, in threadInput) (domain.ToolResult
 		return domain.ToolResult{}, err
 	}
 	if len(thread.Messages) == 0 {
-		return domain.ToolResult{}, failure("not_found", "Error reading thread: the thread has no messages", "Call "+SearchName+" for threads.")
+		return domain.ToolResult{}, api.Refusal("not_found", "Error reading thread: the thread has no messages", "Call "+SearchName+" for threads.")
 	}
 	var ids []string // the newest first
 	for _, m := range slices.Backward(thread.Messages[max(0, len(thread.Messages)-in.MaxMessages):]) {
