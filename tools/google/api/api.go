@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -327,6 +328,15 @@ type Need struct {
 	Failing string   // begins the message of a failure: "Error searching Gmail"
 
 	owner signin.Owner // whose it is; "" before that is known
+}
+
+// Described returns a tool with its words in a text, where they stand below its name: the title, what it is good for, and the description,
+// a line each. Tools are separated by empty lines.
+func Described(text string, t domain.Tool) domain.Tool {
+	_, about, _ := strings.Cut("\n"+text, "\n"+t.Name+"\n")
+	lines := strings.SplitN(about, "\n", 4)
+	t.Title, t.Ability, t.Description = lines[0], lines[1], lines[2]
+	return t
 }
 
 // Define completes a tool as [domain.Define] does. Its handler runs with the caller's grant in its context; an error that is

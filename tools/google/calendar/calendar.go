@@ -7,6 +7,7 @@ package calendar
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net/http"
@@ -69,32 +70,46 @@ func scopes(endings string) []string {
 
 // entry is a tool of the package.
 type entry struct {
-	name    string
-	full    bool // only with Options.Full
-	scopes  string
-	failing string // begins the message of a failure
-	make    func(*toolset, api.Need) domain.Tool
+	domain.Tool        // without its words
+	full        bool   // only with Options.Full
+	scopes      string // of which any is enough
+	failing     string // begins the message of a failure
+	define      func(*toolset, api.Need, domain.Tool) domain.Tool
 }
 
+//go:embed words.txt
+var words string
+
 func entries() []entry {
+	reads, changes := domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true}, domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true}
 	return []entry{
-		{ListName, false, reading, "Error listing calendar events", tool(listTool, (*toolset).list)},
-		{CreateName, false, writing, "Error creating calendar event", tool(createTool, (*toolset).create)},
-		{getName, false, reading, "Error getting calendar event", tool(getTool, (*toolset).getEvent)},
-		{updateName, true, writing, "Error updating calendar event", tool(updateTool, (*toolset).update)},
-		{deleteName, true, writing, "Error deleting calendar event", tool(deleteTool, (*toolset).deleteEvent)},
-		{respondName, true, writing, "Error responding to invitation", tool(respondTool, (*toolset).respond)},
-		{freeBusyName, true, busyness, "Error looking up free time", tool(freeBusyTool, (*toolset).freeBusy)},
-		{calendarsName, true, listing, "Error listing calendars", tool(calendarsTool, (*toolset).listCalendars)},
+		{domain.Tool{Name: ListName, Target: []string{"calendarId", "query", "timeMin", "timeMax"}, Annotations: reads, Output: domain.OutputOf[listResult](),
+			MaxResultChars: maxListChars}, // 250 events are 80,000 characters as text, and twice that as data
+			false, reading, "Error listing calendar events", runs((*toolset).list)},
+		{domain.Tool{Name: CreateName, Target: []string{"calendarId", "eventId", "attendees", "dryRun"}, Annotations: domain.Annotations{OpenWorld: true},
+			Output: domain.OutputOf[savedResult](), Timeout: 2 * callTimeout}, // an attempt, and another if its outcome is unknown
+			false, writing, "Error creating calendar event", runs((*toolset).create)},
+		{domain.Tool{Name: getName, Target: []string{"calendarId", "eventId"}, Annotations: reads, Output: domain.OutputOf[getResult]()},
+			false, reading, "Error getting calendar event", runs((*toolset).getEvent)},
+		{domain.Tool{Name: updateName, Target: []string{"calendarId", "eventId", "scope", "addAttendees", "removeAttendees"},
+			Annotations: domain.Annotations{Destructive: true, OpenWorld: true}, Output: domain.OutputOf[savedResult]()},
+			true, writing, "Error updating calendar event", runs((*toolset).update)},
+		{domain.Tool{Name: deleteName, Target: []string{"calendarId", "eventId", "scope"}, Annotations: changes, Output: domain.OutputOf[deleteResult]()},
+			true, writing, "Error deleting calendar event", runs((*toolset).deleteEvent)},
+		{domain.Tool{Name: respondName, Target: []string{"calendarId", "eventId", "scope", "response"}, Annotations: changes, Output: domain.OutputOf[savedResult]()},
+			true, writing, "Error responding to invitation", runs((*toolset).respond)},
+		{domain.Tool{Name: freeBusyName, Target: []string{"calendars"}, Annotations: reads, Output: domain.OutputOf[freeBusyResult]()},
+			true, busyness, "Error looking up free time", runs((*toolset).freeBusy)},
+		{domain.Tool{Name: calendarsName, Annotations: reads, Output: domain.OutputOf[calendarsResult]()},
+			true, listing, "Error listing calendars", runs((*toolset).listCalendars)},
 	}
 }
 
-// tool returns what makes a tool of its declaration and its handler.
-func tool[In any](declared func() domain.Tool, run func(*toolset, context.Context, In) (domain.ToolResult, error)) func(*toolset, api.Need) domain.Tool {
-	return func(s *toolset, need api.Need) domain.Tool {
-		t := declared()
+// runs returns what completes the declaration of a tool that run carries out.
+func runs[In any](run func(*toolset, context.Context, In) (domain.ToolResult, error)) func(*toolset, api.Need, domain.Tool) domain.Tool {
+	return func(s *toolset, need api.Need, t domain.Tool) domain.Tool {
 		t.Category, t.Timeout = category, cmp.Or(t.Timeout, callTimeout)
-		return api.Define(s.client, need, t, func(ctx context.Context, in In) (domain.ToolResult, error) { return run(s, ctx, in) })
+		return api.Define(s.client, need, api.Described(words, t), func(ctx context.Context, in In) (domain.ToolResult, error) { return run(s, ctx, in) })
 	}
 }
 
@@ -103,7 +118,7 @@ func Declared() declare.Group {
 	g := declare.Group{Category: category, Heading: "Calendar"}
 	for _, e := range entries() {
 		g.Tools = append(g.Tools, declare.Tool{Owner: sandbox.Owner{
-			Tool: e.name, Fetches: ListName, Through: e.name != ListName, Keeps: grants, Mails: mails,
+			Tool: e.Name, Fetches: ListName, Through: e.Name != ListName, Keeps: grants, Mails: mails,
 		}})
 	}
 	return g
@@ -113,7 +128,7 @@ func Declared() declare.Group {
 func Tier(full bool) (names []string) {
 	for _, e := range entries() {
 		if full || !e.full {
-			names = append(names, e.name)
+			names = append(names, e.Name)
 		}
 	}
 	return names
@@ -130,7 +145,7 @@ func CheckZone(name string) error {
 // Scopes returns the least scopes that all of the tools named work with.
 func Scopes(enabled []string) (all []string) {
 	for _, e := range entries() {
-		if slices.Contains(enabled, e.name) {
+		if slices.Contains(enabled, e.Name) {
 			all = append(all, scopes(e.scopes)[0])
 		}
 	}
@@ -157,8 +172,8 @@ func Tools(c *api.Client, o Options) ([]domain.Tool, error) {
 	var tools []domain.Tool
 	for _, e := range entries() {
 		if o.Full || !e.full {
-			t := e.make(s, api.Need{Service: signin.Calendar, Scopes: scopes(e.scopes), Failing: e.failing})
-			if e.name == CreateName || e.name == updateName {
+			t := e.define(s, api.Need{Service: signin.Calendar, Scopes: scopes(e.scopes), Failing: e.failing}, e.Tool)
+			if e.Name == CreateName || e.Name == updateName {
 				t.Explain = s.explain
 			}
 			tools = append(tools, t)

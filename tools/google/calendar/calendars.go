@@ -30,17 +30,6 @@ type calendarInfo struct {
 	Primary  bool   `json:"primary,omitempty" doc:"Whether it is the user's own calendar."`
 }
 
-func calendarsTool() domain.Tool {
-	return domain.Tool{
-		Name:        calendarsName,
-		Title:       "List calendars",
-		Description: "List the calendars in the user's Google Calendar with their IDs, names, time zones, and what the user may do. Other calendar tools take an ID or a name as calendarId.",
-		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
-		Output:      domain.OutputOf[calendarsResult](),
-		Ability:     "list the user's calendars",
-	}
-}
-
 func (s *toolset) listCalendars(ctx context.Context, in calendarsInput) (domain.ToolResult, error) {
 	all, err := s.calendars(ctx)
 	if err != nil {

@@ -24,7 +24,7 @@ func shown(body map[string]any) string {
 
 func TestDelete(t *testing.T) {
 	f, s := newFake(t, meeting, series, second, gone)
-	tooltest.Run(t, bare(deleteTool(), s.deleteEvent), []tooltest.Case{
+	tooltest.Run(t, bare(deleteName, s.deleteEvent), []tooltest.Case{
 		{Name: "event", Args: `{"eventId":"meeting1","sendUpdates":"all"}`,
 			Exact: "Event deleted successfully.\n  ID: meeting1\n  Summary: Planning\n  When: Mon 2 Mar 2026 09:00–10:30 (Europe/London)\n  Cancellations: mailed to ann@example.com"},
 		{Name: "again", Args: `{"eventId":"meeting1"}`, Want: "The event was deleted already.\n  ID: meeting1"},
@@ -46,19 +46,19 @@ func TestDelete(t *testing.T) {
 		}
 		return r.method == "DELETE"
 	}
-	tooltest.Run(t, bare(deleteTool(), s.deleteEvent), []tooltest.Case{{Name: "meanwhile", Args: `{"eventId":"second"}`, Want: "The event was deleted already."}})
+	tooltest.Run(t, bare(deleteName, s.deleteEvent), []tooltest.Case{{Name: "meanwhile", Args: `{"eventId":"second"}`, Want: "The event was deleted already."}})
 }
 
 func TestRespond(t *testing.T) {
 	f, s := newFake(t, meeting, trip, gone)
-	tooltest.Run(t, bare(respondTool(), s.respond), []tooltest.Case{
+	tooltest.Run(t, bare(respondName, s.respond), []tooltest.Case{
 		{Name: "accept", Args: `{"eventId":"meeting1","response":"accepted","comment":"Late"}`, Wants: []string{"Response saved successfully.\n  ID: meeting1", "Note: The user's response is accepted."}},
 		{Name: "not invited", Args: `{"eventId":"trip1","response":"accepted"}`, ErrorType: "not_found", Want: "not invited"},
 		{Name: "deleted", Args: `{"eventId":"gone","response":"accepted"}`, ErrorType: "not_found", Want: "was deleted"},
 		{Name: "perhaps", Args: `{"eventId":"meeting1","response":"maybe"}`, Code: domain.CodeInvalidParams, Want: "response must be one of"},
 	})
 	s.recipients = func(_ context.Context, addresses []string) error { return fmt.Errorf("no mail to %v", addresses) }
-	tooltest.Run(t, bare(respondTool(), s.respond), []tooltest.Case{
+	tooltest.Run(t, bare(respondName, s.respond), []tooltest.Case{
 		{Name: "no mail", Args: `{"eventId":"meeting1","response":"accepted","sendUpdates":"all"}`, ErrorType: "denied", Want: "no mail to [ann@example.com]"}})
 	sent := f.sent("PATCH")
 	if want := "[attendees:[map[comment:Late email:me@example.com responseStatus:accepted self:true]] attendeesOmitted:true]"; len(sent) != 1 || shown(sent[0].body) != want {
@@ -83,9 +83,9 @@ func TestCalendars(t *testing.T) {
 		}
 		return true
 	}
-	tooltest.Run(t, bare(calendarsTool(), s.listCalendars), []tooltest.Case{{Name: "all", Args: `{}`,
+	tooltest.Run(t, bare(calendarsName, s.listCalendars), []tooltest.Case{{Name: "all", Args: `{}`,
 		Exact: "Me (ID: me@example.com, owner, Europe/London, primary)\nTeam (ID: team@example.com, writer)\nTwice (ID: a@example.com, reader)\ntwice (ID: b@example.com, reader)"}})
-	tooltest.Run(t, bare(listTool(), s.list), []tooltest.Case{
+	tooltest.Run(t, bare(ListName, s.list), []tooltest.Case{
 		{Name: "by name", Args: `{"calendarId":"team"}`, Want: "ID: meeting1"},
 		{Name: "unknown", Args: `{"calendarId":"Holidays"}`, Code: domain.CodeInvalidParams, Want: `calendarId names no calendar: "Holidays"; there are: Me, Team, Twice, twice`},
 		{Name: "several", Args: `{"calendarId":"TWICE"}`, Code: domain.CodeInvalidParams, Want: "use an ID: a@example.com, b@example.com"},

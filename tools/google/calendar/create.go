@@ -54,20 +54,6 @@ type savedResult struct {
 	DryRun           bool     `json:"dryRun" doc:"Whether nothing was saved."`
 }
 
-func createTool() domain.Tool {
-	return domain.Tool{
-		Name: CreateName, Target: []string{"calendarId", "eventId", "attendees", "dryRun"},
-		Title: "Create calendar event",
-		Description: "Create an event in the user's Google Calendar. Attendees get it in their calendars, and are mailed an invitation only if sendUpdates says so. " +
-			"Dates make an all-day event, whose end is its last day. Returns what Google has saved. If the outcome is unknown, call again with the eventId " +
-			"that the error names: the event is created only once.",
-		Annotations: domain.Annotations{OpenWorld: true},
-		Output:      domain.OutputOf[savedResult](),
-		Timeout:     2 * callTimeout, // an attempt, and another if its outcome is unknown
-		Ability:     "create events in the user's calendar",
-	}
-}
-
 func (s *toolset) create(ctx context.Context, in createInput) (domain.ToolResult, error) {
 	e, p, calendarID, err := s.newEvent(ctx, in)
 	if err != nil {

@@ -37,7 +37,7 @@ func TestCreate(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f, s := newFake(t)
-			text := tooltest.Text(tooltest.Call(t, bare(createTool(), s.create), `{"summary":"Talk",`+test.args[1:]))
+			text := tooltest.Text(tooltest.Call(t, bare(CreateName, s.create), `{"summary":"Talk",`+test.args[1:]))
 			if len(test.start) > len(dateLayout) {
 				test.reads++ // for what it overlaps
 			}
@@ -106,7 +106,7 @@ func TestCreateInvalid(t *testing.T) {
 		}
 		return nil
 	}
-	tooltest.Run(t, bare(createTool(), s.create), cases)
+	tooltest.Run(t, bare(CreateName, s.create), cases)
 	if len(f.requests) != 0 {
 		t.Errorf("sent %v", f.requests)
 	}
@@ -121,7 +121,7 @@ func TestCreateInvites(t *testing.T) {
 	} {
 		f, s := newFake(t)
 		args := `{"summary":"Talk","start":"2026-03-02","end":"2026-03-02","attendees":"Ann <ann@example.com>, bob@example.com, ANN@example.com,","sendUpdates":"` + updates + `"}`
-		r := results[savedResult](t, tooltest.Call(t, bare(createTool(), s.create), args))
+		r := results[savedResult](t, tooltest.Call(t, bare(CreateName, s.create), args))
 		sent := f.sent("POST")[0]
 		if r.Invitations != want || sent.query.Get("sendUpdates") != updates || len(sent.body["attendees"].([]any)) != 2 || r.AttendeeCount != 2 {
 			t.Errorf("%s: %q, sent %v %v", updates, r.Invitations, sent.query, sent.body)
@@ -143,7 +143,7 @@ func TestCreateDetails(t *testing.T) {
 	args := `{"summary":" Talk ","start":"2026-03-02T10:00","end":"2026-03-02T11:00","location":"Room 4","description":"<b>Hi</b>","addMeet":true,"eventId":"abc123",
 		"visibility":"private","transparency":"transparent","recurrence":["rrule:freq=weekly;until=20260401T000000Z","EXDATE;TZID=Asia/Tokyo:20260309T100000"],
 		"reminders":[{"minutes":0},{"method":"email","minutes":60}]}`
-	r := results[savedResult](t, tooltest.Call(t, bare(createTool(), s.create), args))
+	r := results[savedResult](t, tooltest.Call(t, bare(CreateName, s.create), args))
 	sent := f.sent("POST")[0]
 	want := `map[conferenceData:map[createRequest:map[conferenceSolutionKey:map[type:hangoutsMeet] requestId:abc123 status:map[statusCode:pending]]] ` +
 		`description:<b>Hi</b> end:map[dateTime:2026-03-02T11:00:00+09:00 timeZone:Asia/Tokyo] etag:"1" htmlLink:https://calendar.example.com/event?eid=abc123 id:abc123 ` +
@@ -163,7 +163,7 @@ func TestCreateDry(t *testing.T) {
 	f, s := newFake(t)
 	s.zone = load(t, "Asia/Tokyo")
 	args := `{"summary":"Talk","start":"2026-03-02T10:00","end":"2026-03-02T11:00","attendees":"ann@example.com","sendUpdates":"all","dryRun":true}`
-	res := tooltest.Call(t, bare(createTool(), s.create), args)
+	res := tooltest.Call(t, bare(CreateName, s.create), args)
 	text := tooltest.Text(res)
 	if !results[savedResult](t, res).DryRun || !strings.HasPrefix(text, "Dry run: nothing was saved.") || !strings.Contains(text, "Mon 2 Mar 2026 10:00–11:00 (Asia/Tokyo), 1 h") ||
 		!strings.Contains(text, "Invitations: with sendUpdates all, for ann@example.com") || len(f.requests) != 0 {
@@ -224,7 +224,7 @@ func TestCreateOnce(t *testing.T) {
 				posts++
 				return test.answer(f, r, w)
 			}
-			res := tooltest.Call(t, bare(createTool(), s.create), test.args)
+			res := tooltest.Call(t, bare(CreateName, s.create), test.args)
 			if text := tooltest.Text(res); !strings.Contains(text, test.want) || res.ErrorType() != test.fail {
 				t.Errorf("%s: %s", res.ErrorType(), text)
 			}

@@ -23,18 +23,6 @@ type deleteResult struct {
 	SendUpdates string `json:"sendUpdates" doc:"Who Google was asked to mail: none, all or externalOnly."`
 }
 
-func deleteTool() domain.Tool {
-	return domain.Tool{
-		Name: deleteName, Target: []string{"calendarId", "eventId", "scope"},
-		Title: "Delete calendar event",
-		Description: "Delete an event from the user's Google Calendar: for all attendees if the user is the organizer. Attendees are mailed only if sendUpdates says " +
-			"so. Deletes one occurrence of a recurring event, or with scope it and those that follow, or the whole series.",
-		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true},
-		Output:      domain.OutputOf[deleteResult](),
-		Ability:     "delete events of the user's calendar",
-	}
-}
-
 func (s *toolset) deleteEvent(ctx context.Context, in deleteInput) (domain.ToolResult, error) {
 	e, calendarID, err := s.find(ctx, deleteName, in.target)
 	if err == nil {

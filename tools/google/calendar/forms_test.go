@@ -35,9 +35,9 @@ func TestForms(t *testing.T) {
 			for argument[len(argument)-1] == ' ' {
 				argument = argument[:len(argument)-1]
 			}
-			tool, method, args := bare(createTool(), s.create), "POST", `{"summary":"Talk","start":"2026-03-02T09:00:00Z","end":"2026-03-02T10:00:00Z","timeZone":"UTC",%q:%s}`
+			tool, method, args := bare(CreateName, s.create), "POST", `{"summary":"Talk","start":"2026-03-02T09:00:00Z","end":"2026-03-02T10:00:00Z","timeZone":"UTC",%q:%s}`
 			if test.tool == "update" {
-				tool, method, args = bare(updateTool(), s.update), "PATCH", `{"eventId":"one",%q:%s}`
+				tool, method, args = bare(updateName, s.update), "PATCH", `{"eventId":"one",%q:%s}`
 			}
 			tooltest.Call(t, tool, fmt.Sprintf(args, argument, form))
 			sent := f.sent(method)

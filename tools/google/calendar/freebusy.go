@@ -47,18 +47,6 @@ type slot struct {
 	When  string `json:"when" doc:"Both for people."`
 }
 
-func freeBusyTool() domain.Tool {
-	return domain.Tool{
-		Name: freeBusyName, Target: []string{"calendars"},
-		Title: "Find free time",
-		Description: "Find when the user and other people are busy in Google Calendar, and when all of them are free. Returns no titles of events. " +
-			"The calendars of other people must be shared with the user.",
-		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
-		Output:      domain.OutputOf[freeBusyResult](),
-		Ability:     "look up when people are free",
-	}
-}
-
 // maxRange bounds what is looked up at once.
 const maxRange = 93 * 24 * time.Hour
 

@@ -22,7 +22,7 @@ func TestFreeBusy(t *testing.T) {
 		}})
 		return true
 	}
-	tooltest.Run(t, bare(freeBusyTool(), s.freeBusy), []tooltest.Case{
+	tooltest.Run(t, bare(freeBusyName, s.freeBusy), []tooltest.Case{
 		{Name: "people", Args: `{"calendars":["primary","ann@example.com","bob@example.com"],"timeMin":"2026-03-02","timeMax":"2026-03-03","workingHours":"09:00-17:00"}`,
 			Exact: `Calendar: primary
   Busy: Mon 2 Mar 2026 09:30–10:00 (Europe/London)

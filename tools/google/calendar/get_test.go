@@ -24,7 +24,7 @@ func TestGet(t *testing.T) {
 		`{"id":"canceled","status":"cancelled","recurringEventId":"full","originalStartTime":{"dateTime":"2026-07-15T11:35:00-07:00"}}`,
 		`{"id":"plain","summary":"x","description":"1 < 2\r\n  b\u202e & c\n\n`+strings.Repeat("long ", 300)+`end\n","start":{"dateTime":"2026-03-02T09:00:00+05:00"},"end":{"dateTime":"2026-03-02T09:00:00+05:00"}}`,
 	)
-	tooltest.Run(t, bare(getTool(), s.getEvent), []tooltest.Case{
+	tooltest.Run(t, bare(getName, s.getEvent), []tooltest.Case{
 		{Name: "full", Args: `{"eventId":"full"}`, Exact: `Summary: Planning
 Status: confirmed
 Start: 2026-07-01T11:35:00-07:00

@@ -26,19 +26,19 @@ func TestOverlaps(t *testing.T) {
 		`"start":"2026-03-04T09:30","end":"2026-03-04T10:45","recurrence":"FREQ=DAILY"`:           "",
 	} {
 		f.order = f.order[:7] // without those of other rows
-		res := tooltest.Call(t, bare(createTool(), s.create), `{"summary":"New",`+args+`}`)
+		res := tooltest.Call(t, bare(CreateName, s.create), `{"summary":"New",`+args+`}`)
 		text, r := tooltest.Text(res), results[savedResult](t, res)
 		if got := strings.Join(r.Overlaps, ", "); got != want || strings.Contains(text, "\n  Overlaps: "+want) != (want != "") || !strings.HasPrefix(text, "Event created successfully.") {
 			t.Errorf("%s: %q; want %q\n%s", args, got, want, text)
 		}
 	}
 	f.order = f.order[:7]
-	text := tooltest.Text(tooltest.Call(t, bare(updateTool(), s.update), `{"eventId":"late","start":"2026-03-02T10:15","end":"2026-03-02T10:30","timeZone":"Europe/London"}`))
+	text := tooltest.Text(tooltest.Call(t, bare(updateName, s.update), `{"eventId":"late","start":"2026-03-02T10:15","end":"2026-03-02T10:30","timeZone":"Europe/London"}`))
 	if !strings.Contains(text, "Overlaps: dentist, Mon 2 Mar 2026 10:00–10:30 (Europe/London), fair") || strings.Contains(text, "late,") {
 		t.Error(text)
 	}
 	f.requests = nil
-	if text := tooltest.Text(tooltest.Call(t, bare(updateTool(), s.update), `{"eventId":"late","location":"Room 4"}`)); strings.Contains(text, "Overlaps") || len(f.requests) != 2 {
+	if text := tooltest.Text(tooltest.Call(t, bare(updateName, s.update), `{"eventId":"late","location":"Room 4"}`)); strings.Contains(text, "Overlaps") || len(f.requests) != 2 {
 		t.Error(text)
 	}
 	f.answer = func(_ int, r request, w http.ResponseWriter) bool {
@@ -48,7 +48,7 @@ func TestOverlaps(t *testing.T) {
 		return r.query.Get("timeMin") != ""
 	}
 	f.requests = nil
-	text = tooltest.Text(tooltest.Call(t, bare(createTool(), s.create), `{"summary":"New","start":"2026-03-02T10:15Z","end":"2026-03-02T10:30Z"}`))
+	text = tooltest.Text(tooltest.Call(t, bare(CreateName, s.create), `{"summary":"New","start":"2026-03-02T10:15Z","end":"2026-03-02T10:30Z"}`))
 	if !strings.HasPrefix(text, "Event created successfully.") || !strings.Contains(text, "Note: Whether it overlaps other events could not be checked.") || len(f.requests) != 2 {
 		t.Errorf("%s\n%d requests", text, len(f.requests))
 	}

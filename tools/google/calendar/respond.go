@@ -16,18 +16,6 @@ type respondInput struct {
 	Comment  string `json:"comment,omitempty" max:"1000" doc:"Comment that the organizer and the other attendees see with it."`
 }
 
-func respondTool() domain.Tool {
-	return domain.Tool{
-		Name: respondName, Target: []string{"calendarId", "eventId", "scope", "response"},
-		Title: "Respond to invitation",
-		Description: "Accept, tentatively accept or decline an invitation in the user's Google Calendar. The organizer sees the response in the event, and is mailed " +
-			"only if sendUpdates says so.",
-		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true},
-		Output:      domain.OutputOf[savedResult](),
-		Ability:     "respond to invitations in the user's calendar",
-	}
-}
-
 func (s *toolset) respond(ctx context.Context, in respondInput) (domain.ToolResult, error) {
 	e, calendarID, err := s.find(ctx, respondName, in.target)
 	if err == nil && in.Scope == "following" {

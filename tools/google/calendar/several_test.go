@@ -50,7 +50,7 @@ func TestListSeveral(t *testing.T) {
 	several(f)
 	list := func(args string) (listResult, string, []request) {
 		f.requests = nil
-		res := tooltest.Call(t, bare(listTool(), s.list), args)
+		res := tooltest.Call(t, bare(ListName, s.list), args)
 		return results[listResult](t, res), tooltest.Text(res), f.requests
 	}
 	for args, requests := range map[string]int{
@@ -79,11 +79,11 @@ func TestListSeveral(t *testing.T) {
 	if r, text, _ := list(`{"calendarId":"all","maxResults":3}`); len(r.Events) != 3 || r.Events[2].ID != "t2" || !strings.Contains(text, "There are more events: call again with timeMin after the last one") {
 		t.Errorf("%s", text)
 	}
-	tooltest.Run(t, bare(listTool(), s.list), []tooltest.Case{
+	tooltest.Run(t, bare(ListName, s.list), []tooltest.Case{
 		{Name: "all fail", Args: `{"calendarId":"broken,broken@example.com"}`, ErrorType: "denied"},
 		{Name: "unknown", Args: `{"calendarId":["Me","Holidays"]}`, Code: domain.CodeInvalidParams, Want: `calendarId names no calendar: "Holidays"; there are: Me, Team, Berlin, Broken`},
 	})
-	tooltest.Run(t, bare(createTool(), s.create), []tooltest.Case{
+	tooltest.Run(t, bare(CreateName, s.create), []tooltest.Case{
 		{Name: "one only", Args: `{"summary":"Talk","start":"2026-03-02","end":"2026-03-02","calendarId":"all"}`, Code: domain.CodeInvalidParams, Want: "calendarId must name one calendar, and names 3"}})
 }
 
@@ -99,14 +99,14 @@ func TestZoneRequests(t *testing.T) {
 		`{}`: 2,
 	} {
 		f.requests = nil
-		res := tooltest.Call(t, bare(listTool(), s.list), args)
+		res := tooltest.Call(t, bare(ListName, s.list), args)
 		r := results[listResult](t, res)
 		if len(f.requests) != want || r.TimeZone != "Europe/London" && r.TimeZone != "UTC" || r.Events[0].Start.TimeZone != r.TimeZone {
 			t.Errorf("%s: %d requests, want %d; zone %s", args, len(f.requests), want, r.TimeZone)
 		}
 	}
 	f.requests = nil
-	tooltest.Run(t, bare(listTool(), s.list), []tooltest.Case{
+	tooltest.Run(t, bare(ListName, s.list), []tooltest.Case{
 		{Name: "query from today on", Args: `{"query":"dentist"}`, Want: "Range: from 2026-03-02T00:00:00Z (Europe/London)."},
 		{Name: "query of a day", Args: `{"query":"dentist","timeMin":"2026-03-03","timeMax":"2026-03-03"}`, Want: "Range: 2026-03-03T00:00:00Z to 2026-03-04T00:00:00Z (Europe/London)."},
 	})

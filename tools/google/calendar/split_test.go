@@ -81,7 +81,7 @@ func TestFollowing(t *testing.T) {
 		return f, s
 	}
 	f, s := setUp()
-	text := tooltest.Text(tooltest.Call(t, bare(updateTool(), s.update), `{"eventId":"third","scope":"following","start":"2026-03-16T11:00","summary":"Later","sendUpdates":"all"}`))
+	text := tooltest.Text(tooltest.Call(t, bare(updateName, s.update), `{"eventId":"third","scope":"following","start":"2026-03-16T11:00","summary":"Later","sendUpdates":"all"}`))
 	posts, patches := f.sent("POST"), f.sent("PATCH")
 	if len(posts) != 1 || len(patches) != 1 {
 		t.Fatalf("%v\n%s", f.requests, text)
@@ -108,7 +108,7 @@ func TestFollowing(t *testing.T) {
 	}
 
 	f, s = setUp()
-	tooltest.Run(t, bare(updateTool(), s.update), []tooltest.Case{
+	tooltest.Run(t, bare(updateName, s.update), []tooltest.Case{
 		{Name: "of the first", Args: `{"eventId":"first","scope":"following","summary":"All","start":"2026-03-02T10:00"}`, Want: "ID: series"},
 		{Name: "not recurring", Args: `{"eventId":"series","scope":"following","summary":"x"}`, Code: domain.CodeInvalidParams, Want: "scope following requires the eventId of an occurrence"},
 	})
@@ -116,14 +116,14 @@ func TestFollowing(t *testing.T) {
 		t.Errorf("%v", f.requests)
 	}
 	f, s = setUp()
-	tooltest.Run(t, bare(deleteTool(), s.deleteEvent), []tooltest.Case{
+	tooltest.Run(t, bare(deleteName, s.deleteEvent), []tooltest.Case{
 		{Name: "delete", Args: `{"eventId":"third","scope":"following"}`, Want: "Event deleted successfully.\n  ID: third\n  Summary: Weekly\n  When: Mon 16 Mar 2026 09:00–10:00 (Europe/London), and those that follow"},
 		{Name: "delete from the first", Args: `{"eventId":"first","scope":"following"}`, Want: "Event deleted successfully."},
 	})
 	if gone, ended := f.sent("DELETE"), f.sent("PATCH"); len(gone) != 1 || gone[0].path != "/calendars/primary/events/series" || len(ended) != 1 || shown(ended[0].body) != "[recurrence:[RRULE:FREQ=WEEKLY;UNTIL=20260316T085959Z]]" {
 		t.Errorf("%v", f.requests)
 	}
-	tooltest.Run(t, bare(respondTool(), s.respond), []tooltest.Case{{Name: "respond", Args: `{"eventId":"third","scope":"following","response":"accepted"}`, Code: domain.CodeInvalidParams, Want: "scope must be this or all"}})
+	tooltest.Run(t, bare(respondName, s.respond), []tooltest.Case{{Name: "respond", Args: `{"eventId":"third","scope":"following","response":"accepted"}`, Code: domain.CodeInvalidParams, Want: "scope must be this or all"}})
 }
 
 // TestFollowingFails has the second step fail, and the first.
@@ -147,7 +147,7 @@ func TestFollowingFails(t *testing.T) {
 			}
 			return status != 0
 		}
-		res := tooltest.Call(t, bare(updateTool(), s.update), `{"eventId":"third","scope":"following","summary":"New"}`)
+		res := tooltest.Call(t, bare(updateName, s.update), `{"eventId":"third","scope":"following","summary":"New"}`)
 		var methods []string
 		for _, r := range f.requests {
 			if r.method != "GET" {
@@ -159,5 +159,5 @@ func TestFollowingFails(t *testing.T) {
 		}
 	}
 	_, s := newFake(t, strings.Replace(series, `"summary"`, `"organizer":{"email":"ann@example.com"},"summary"`, 1), third)
-	tooltest.Run(t, bare(updateTool(), s.update), []tooltest.Case{{Name: "of somebody else", Args: `{"eventId":"third","scope":"following","summary":"x"}`, ErrorType: "denied", Want: "somebody else organizes it"}})
+	tooltest.Run(t, bare(updateName, s.update), []tooltest.Case{{Name: "of somebody else", Args: `{"eventId":"third","scope":"following","summary":"x"}`, ErrorType: "denied", Want: "somebody else organizes it"}})
 }

@@ -29,18 +29,6 @@ type updateInput struct {
 	Transparency    string   `json:"transparency,omitempty" enum:"opaque|transparent" doc:"Whether the user is busy (opaque) or free (transparent) during the event."`
 }
 
-func updateTool() domain.Tool {
-	return domain.Tool{
-		Name: updateName, Target: []string{"calendarId", "eventId", "scope", "addAttendees", "removeAttendees"},
-		Title: "Update calendar event",
-		Description: "Change an event of the user's Google Calendar; what is not given stays as it is. Attendees are mailed only if sendUpdates says so. If somebody else " +
-			"changes the event during the call, nothing is saved. To accept or decline an invitation use calendar_respond_event.",
-		Annotations: domain.Annotations{Destructive: true, OpenWorld: true},
-		Output:      domain.OutputOf[savedResult](),
-		Ability:     "change events of the user's calendar",
-	}
-}
-
 func (s *toolset) update(ctx context.Context, in updateInput) (domain.ToolResult, error) {
 	loc, err := s.named(updateName, in.TimeZone)
 	if err != nil {

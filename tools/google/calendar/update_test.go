@@ -54,7 +54,7 @@ func TestUpdate(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f, s := newFake(t, meeting, trip, series, second)
 			etag := f.events[test.path]["etag"]
-			text := tooltest.Text(tooltest.Call(t, bare(updateTool(), s.update), test.args))
+			text := tooltest.Text(tooltest.Call(t, bare(updateName, s.update), test.args))
 			sent := f.sent("PATCH")
 			if len(sent) != 1 || sent[0].path != "/calendars/primary/events/"+test.path || shown(sent[0].body) != test.sent || sent[0].header.Get("If-Match") != etag {
 				t.Fatalf("sent %v; want %s to %s", sent, test.sent, test.path)
@@ -79,7 +79,7 @@ func TestUpdateRefused(t *testing.T) {
 	invalid := func(name, args, want string) tooltest.Case {
 		return tooltest.Case{Name: name, Args: args, Code: domain.CodeInvalidParams, Want: want}
 	}
-	tooltest.Run(t, bare(updateTool(), s.update), []tooltest.Case{
+	tooltest.Run(t, bare(updateName, s.update), []tooltest.Case{
 		invalid("nothing", `{"eventId":"meeting1"}`, "nothing to change is given"),
 		invalid("zone of days", `{"eventId":"trip1","timeZone":"UTC"}`, "timeZone changes nothing of an all-day event"),
 		invalid("half", `{"eventId":"meeting1","start":"2026-03-10"}`, "start and end must both be given"),
@@ -107,9 +107,9 @@ func TestUpdateRefused(t *testing.T) {
 		}
 		return r.method == "PATCH"
 	}
-	tooltest.Run(t, bare(updateTool(), s.update), []tooltest.Case{{Name: "changed", Args: `{"eventId":"trip1","summary":"x"}`, ErrorType: "conflict", Want: "nothing was saved"}})
+	tooltest.Run(t, bare(updateName, s.update), []tooltest.Case{{Name: "changed", Args: `{"eventId":"trip1","summary":"x"}`, ErrorType: "conflict", Want: "nothing was saved"}})
 	status = http.StatusServiceUnavailable
-	tooltest.Run(t, bare(updateTool(), s.update), []tooltest.Case{{Name: "overloaded", Args: `{"eventId":"trip1","summary":"x"}`, ErrorType: "overloaded", Want: "it is unknown whether the event was changed"}})
+	tooltest.Run(t, bare(updateName, s.update), []tooltest.Case{{Name: "overloaded", Args: `{"eventId":"trip1","summary":"x"}`, ErrorType: "overloaded", Want: "it is unknown whether the event was changed"}})
 	if sent := f.sent("PATCH"); len(sent) != 2 {
 		t.Errorf("sent %v", sent)
 	}

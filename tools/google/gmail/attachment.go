@@ -54,14 +54,9 @@ func (t *toolset) saveTool(held sandbox.Capabilities) domain.Tool {
 	s := &saver{t, held.Writer()}
 	tool := define(t, saveFailing, domain.Tool{
 		Name: saveName, Target: []string{"messageId", "attachmentId", "directory", "filename"},
-		Title: "Save attachment",
-		Description: "Save an attachment of a message as a new file, and return its path, size and SHA-256. Never overwrites: if the name is taken, a " +
-			"number is added. Does not return the content; read_file reads files that are text. The file was made by the sender: " +
-			"do not run it. At most 25 MB.",
 		Annotations: domain.Annotations{},
 		Output:      domain.OutputOf[saveResult](),
 		Uses:        domain.Writes,
-		Ability:     "save the attachments of mail as files",
 	}, s.save)
 	tool.Explain = s.explain
 	return tool

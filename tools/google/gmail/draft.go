@@ -24,15 +24,10 @@ func (t *toolset) draftTool(held sandbox.Capabilities) domain.Tool {
 	c := &composer{toolset: t, tool: draftName, failing: failing, files: held.Reader(), recipients: held.Recipients(), drafts: true}
 	tool := define(t, failing, domain.Tool{
 		Name: draftName, Target: []string{"to", "cc", "bcc", "from", "replyToMessageId", "attachments", "draftId"},
-		Title: "Draft email",
-		Description: "Save a mail as a draft in the user's Gmail account, or replace a draft. Sends nothing: the user sends the draft from Gmail. " +
-			"Takes what gmail_send takes, and makes replies in the same way. Recipients that may not be written to are rejected here too. " +
-			"At most 25 MB of attachments.",
 		Annotations: domain.Annotations{Destructive: true}, // of a draft that is replaced
 		Output:      domain.OutputOf[sendResult](),
 		Uses:        domain.Reads,
 		Timeout:     sendTime,
-		Ability:     "draft mail for the user to send",
 	}, c.draft)
 	tool.Preview, tool.Explain = c.preview, c.explain
 	return tool

@@ -8,6 +8,7 @@ package gmail
 
 import (
 	"context"
+	_ "embed"
 	"slices"
 
 	gmailapi "google.golang.org/api/gmail/v1"
@@ -146,11 +147,14 @@ func need(tool, failing string) api.Need {
 	return api.Need{Service: signin.Gmail, Scopes: tools[i].scopes, Failing: failing}
 }
 
+//go:embed words.txt
+var words string
+
 // define completes the declaration of a tool.
 func define[In any](t *toolset, failing string, d domain.Tool, run func(context.Context, In) (domain.ToolResult, error)) domain.Tool {
 	d.Category = category
 	d.Annotations.OpenWorld = true
-	return api.Define(t.client, need(d.Name, failing), d, run)
+	return api.Define(t.client, need(d.Name, failing), api.Described(words, d), run)
 }
 
 // line returns text of strangers on one line, without what cannot be seen.

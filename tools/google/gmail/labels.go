@@ -35,13 +35,9 @@ type label struct {
 
 func (t *toolset) labelsTool(sandbox.Capabilities) domain.Tool {
 	return define(t, "Error listing labels", domain.Tool{
-		Name:  labelsName,
-		Title: "List Gmail labels",
-		Description: "List the labels of the user's mail, with their IDs, which gmail_search takes as labelIds. Does not change them; " +
-			"gmail_modify_labels puts them on messages.",
+		Name:        labelsName,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Output:      domain.OutputOf[labelsResult](),
-		Ability:     "list the labels of the user's mail",
 	}, t.listLabels)
 }
 
@@ -97,13 +93,9 @@ type modified struct {
 func (t *toolset) modifyTool(sandbox.Capabilities) domain.Tool {
 	return define(t, modifyFailing, domain.Tool{
 		Name: modifyName, Target: []string{"messageIds", "add", "remove"},
-		Title: "Modify Gmail labels",
-		Description: "Add labels to messages and remove others: archive (remove INBOX), mark as read (remove UNREAD), star (add STARRED), move to Trash " +
-			"(add TRASH), which Gmail empties after 30 days. Does not create labels and deletes nothing for good. At most 100 messages.",
 		Annotations:    domain.Annotations{Destructive: true, Idempotent: true},
 		Output:         domain.OutputOf[modifyResult](),
 		MaxResultChars: maxSearchChars, // of 100 messages
-		Ability:        "archive, label and trash the user's mail",
 	}, t.modify)
 }
 
@@ -177,11 +169,8 @@ const changeLabelFailing = "Error changing label"
 func (t *toolset) changeLabelTool(sandbox.Capabilities) domain.Tool {
 	return define(t, changeLabelFailing, domain.Tool{
 		Name: changeLabelName, Target: []string{"action", "label", "to"},
-		Title:       "Change Gmail labels",
-		Description: "Create, rename or delete a label of the user's mail. gmail_modify_labels puts labels on messages.",
 		Annotations: domain.Annotations{Destructive: true},
 		Output:      domain.OutputOf[label](),
-		Ability:     "create, rename and delete the labels of the user's mail",
 	}, t.changeLabel)
 }
 
@@ -219,10 +208,7 @@ func (t *toolset) changeLabel(ctx context.Context, in changeLabelInput) (domain.
 func (t *toolset) filtersTool(sandbox.Capabilities) domain.Tool {
 	return define(t, "Error listing filters", domain.Tool{
 		Name:        filtersName,
-		Title:       "List Gmail filters",
-		Description: "List the filters of the user's mail: which mail they are about and what Gmail does with it. Does not change them.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
-		Ability:     "list the filters of the user's mail",
 	}, t.filters)
 }
 

@@ -48,15 +48,10 @@ func (t *toolset) sendTool(held sandbox.Capabilities) domain.Tool {
 	c := &composer{toolset: t, tool: sendName, failing: sendFailing, files: held.Reader(), recipients: held.Recipients()}
 	tool := define(t, sendFailing, domain.Tool{
 		Name: sendName, Target: []string{"to", "cc", "bcc", "from", "replyToMessageId", "attachments", "draft", "dryRun"},
-		Title: "Send email",
-		Description: "Send a mail from the user's account, at once and for good, or save a draft. Sends plain text, HTML and attachments, with " +
-			"the account's signature. A reply is put in its thread, takes recipients and subject from the original and quotes it. " +
-			"The answer says if it is not known whether a mail was sent. At most 100 recipients and 25 MB of attachments.",
 		Annotations: domain.Annotations{},
 		Output:      domain.OutputOf[sendResult](),
 		Uses:        domain.Reads,
 		Timeout:     sendTime,
-		Ability:     "send mail in the user's name",
 	}, c.send)
 	tool.Preview, tool.Explain = c.preview, c.explain
 	return tool
