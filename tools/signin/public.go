@@ -37,18 +37,13 @@ func (p *Pages) redirect() string { return p.base + callbackPath }
 // secure reports whether browsers connect with TLS.
 func (p *Pages) secure() bool { return strings.HasPrefix(p.base, "https:") }
 
-// keep adds a sign-in to those whose pages are served.
+// keep adds a sign-in to those whose pages are served. Of too many, the first that is over is no longer: late tabs see less.
 func (p *Pages) keep(f *Flow) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.flows = append(slices.DeleteFunc(p.flows, func(f *Flow) bool { return f.over() && time.Now().After(f.Expires) }), f)
-	more := len(p.flows) - 2*MaxPending // late tabs of the first that are over see less
-	if more > 0 {
-		p.flows = slices.DeleteFunc(p.flows, func(f *Flow) bool {
-			drop := more > 0 && f.over()
-			if drop {
-				more--
-			}
-			return drop
-		})
+	if over := slices.IndexFunc(p.flows, (*Flow).over); over >= 0 && len(p.flows) > 2*MaxPending {
+		p.flows = slices.Delete(p.flows, over, over+1)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -117,5 +118,26 @@ func TestPublicPages(t *testing.T) {
 		if res := visit(p, "GET", "https://tools.example.com"+path, nil, nil); res.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %d", path, res.StatusCode)
 		}
+	}
+}
+
+// TestPagesAtOnce begins sign-ins while browsers ask for others.
+func TestPagesAtOnce(t *testing.T) {
+	p := NewPages("https://tools.example")
+	var running sync.WaitGroup
+	for range 4 {
+		running.Go(func() {
+			for range 500 {
+				f := &Flow{ID: Secret(8), done: make(chan struct{})}
+				p.keep(f)
+				if close(f.done); p.find(func(other *Flow) bool { return Same(other.ID, "none") }) != nil {
+					t.Error("found another")
+				}
+			}
+		})
+	}
+	running.Wait()
+	if len(p.flows) > 2*MaxPending {
+		t.Errorf("%d sign-ins are kept", len(p.flows))
 	}
 }
