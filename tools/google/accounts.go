@@ -2,6 +2,7 @@ package google
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -37,19 +38,18 @@ func declared() declare.Group {
 	}}
 }
 
+//go:embed words.txt
+var words string
+
 // accountsTool is the tool for the caller's own sign-ins. It takes no address: which account a principal uses is decided at
 // Google's page.
 func accountsTool(c *api.Client, accounts *signin.Accounts) domain.Tool {
-	return domain.Define(domain.Tool{
+	return domain.Define(api.Described(words, domain.Tool{
 		Name: accountsName, Target: []string{"action", "service"},
-		Title: "Google accounts",
-		Description: "Show which Google accounts the caller is signed in to and what they permit, sign in, or sign out. Does not read " +
-			"mail or events: the tools of Gmail and Calendar do, and ask for a sign-in by themselves.",
 		Category:    accountsCategory,
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true},
 		Output:      domain.OutputOf[accountsResult](),
-		Ability:     "manage the sign-ins to Google",
-	}, func(ctx context.Context, in accountsInput) (domain.ToolResult, error) {
+	}), func(ctx context.Context, in accountsInput) (domain.ToolResult, error) {
 		owner, service := c.Owner(ctx), signin.Service(in.Service)
 		if in.Action != "status" && in.Service == "" {
 			return domain.ToolResult{}, domain.InvalidArgument(accountsName, "service", "is required to sign in or out: gmail, calendar or contacts")

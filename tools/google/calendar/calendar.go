@@ -81,7 +81,8 @@ type entry struct {
 var words string
 
 func entries() []entry {
-	reads, changes := domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true}, domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true}
+	reads := domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true}
+	changes := domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true}
 	return []entry{
 		{domain.Tool{Name: ListName, Target: []string{"calendarId", "query", "timeMin", "timeMax"}, Annotations: reads, Output: domain.OutputOf[listResult](),
 			MaxResultChars: maxListChars}, // 250 events are 80,000 characters as text, and twice that as data

@@ -63,7 +63,7 @@ func TestForms(t *testing.T) {
 	for _, form := range []string{`"a1,a2"`, `"a1, a2"`, `["a1","a2"]`, `"[\"a1\",\"a2\"]"`, `[{"id":"a1"},{"id":"a2"}]`} {
 		for _, label := range []string{`"Travel,UNREAD"`, `["travel","UNREAD"]`, `"[\"Travel\",\"UNREAD\"]"`, `[{"name":"Travel"},{"id":"UNREAD"}]`} {
 			s.messages["a1"].LabelIds, s.messages["a2"].LabelIds = nil, nil
-			res, err := run(t, tools.modifyTool(sandbox.Capabilities{}), tools.modify, `{"messageIds":`+form+`,"add":`+label+`}`)
+			res, err := run(t, tools.made(modifyName), tools.modify, `{"messageIds":`+form+`,"add":`+label+`}`)
 			if err != nil || res.IsError || len(s.messages["a2"].LabelIds) != 2 {
 				t.Errorf("messageIds %s, add %s: %v %s", form, label, err, tooltest.Text(res))
 			}

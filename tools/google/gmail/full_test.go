@@ -56,7 +56,7 @@ func TestThread(t *testing.T) {
 	}
 	s.threads["t1"] = []string{"a", "gone", "b", "c"}
 	tools := s.tools(t)
-	res, err := run(t, tools.threadTool(sandbox.Capabilities{}), tools.thread, `{"threadId":"t1","maxMessages":3}`)
+	res, err := run(t, tools.made(threadName), tools.thread, `{"threadId":"t1","maxMessages":3}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,11 +176,11 @@ func TestLabels(t *testing.T) {
 	for _, id := range []string{"a", "b"} {
 		s.put(id, "").LabelIds = []string{"INBOX", "UNREAD"}
 	}
-	res, err := run(t, tools.labelsTool(sandbox.Capabilities{}), tools.listLabels, `{}`)
+	res, err := run(t, tools.made(labelsName), tools.listLabels, `{}`)
 	if want := "INBOX (ID: INBOX, system)\nUNREAD (ID: UNREAD, system)\nTravel (ID: Label_7, user)"; err != nil || tooltest.Text(res) != want {
 		t.Errorf("%v, %q", err, tooltest.Text(res))
 	}
-	modify := tools.modifyTool(sandbox.Capabilities{})
+	modify := tools.made(modifyName)
 	res, err = run(t, modify, tools.modify, `{"messageIds":["a","gone","b"],"add":["travel"],"remove":["INBOX"]}`)
 	if err != nil {
 		t.Fatal(err)

@@ -65,17 +65,24 @@ func all() []entry {
 	drafting := []string{gmailapi.GmailComposeScope, gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope}
 	sending := append(drafting[:3:3], gmailapi.GmailSendScope) // gmail_send makes drafts as well
 	labels := append([]string{gmailapi.GmailLabelsScope}, reading...)
+	reads, changes := domain.Annotations{ReadOnly: true, Idempotent: true}, domain.Annotations{Destructive: true, Idempotent: true}
 	return []entry{
-		of(false, sandbox.Owner{Tool: SearchName}, (*toolset).searchTool, reading...),
+		of(false, sandbox.Owner{Tool: SearchName}, runs("Error searching Gmail", domain.Tool{Name: SearchName, Target: []string{"query", "labelIds"},
+			Annotations: reads, Output: domain.OutputOf[searchResult](), MaxResultChars: maxSearchChars}, (*toolset).search), reading...),
 		of(false, sandbox.Owner{Tool: readName, Filters: content.Programs()}, (*toolset).readTool, reading...),
 		of(false, sandbox.Owner{Tool: sendName, Reads: files.ReadFile, Mails: sendName}, (*toolset).sendTool, sending...),
 		of(true, sandbox.Owner{Tool: draftName, Reads: files.ReadFile, Mails: sendName}, (*toolset).draftTool, drafting...),
-		of(true, sandbox.Owner{Tool: threadName}, (*toolset).threadTool, reading...),
+		of(true, sandbox.Owner{Tool: threadName}, runs("Error reading thread", domain.Tool{Name: threadName, Target: []string{"threadId"}, Annotations: reads},
+			(*toolset).thread), reading...),
 		of(true, sandbox.Owner{Tool: saveName, Writes: files.WriteFile}, (*toolset).saveTool, reading...),
-		of(true, sandbox.Owner{Tool: labelsName}, (*toolset).labelsTool, labels...),
-		of(true, sandbox.Owner{Tool: modifyName}, (*toolset).modifyTool, reading[1:]...),
-		of(true, sandbox.Owner{Tool: changeLabelName}, (*toolset).changeLabelTool, labels[0], gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope),
-		of(true, sandbox.Owner{Tool: filtersName}, (*toolset).filtersTool, reading...),
+		of(true, sandbox.Owner{Tool: labelsName}, runs("Error listing labels", domain.Tool{Name: labelsName, Annotations: reads,
+			Output: domain.OutputOf[labelsResult]()}, (*toolset).listLabels), labels...),
+		of(true, sandbox.Owner{Tool: modifyName}, runs(modifyFailing, domain.Tool{Name: modifyName, Target: []string{"messageIds", "add", "remove"},
+			Annotations: changes, Output: domain.OutputOf[modifyResult](), MaxResultChars: maxSearchChars}, (*toolset).modify), reading[1:]...), // of 100 messages
+		of(true, sandbox.Owner{Tool: changeLabelName}, runs(changeLabelFailing, domain.Tool{Name: changeLabelName, Target: []string{"action", "label", "to"},
+			Annotations: domain.Annotations{Destructive: true}, Output: domain.OutputOf[label]()}, (*toolset).changeLabel),
+			labels[0], gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope),
+		of(true, sandbox.Owner{Tool: filtersName}, runs("Error listing filters", domain.Tool{Name: filtersName, Annotations: reads}, (*toolset).filters), reading...),
 	}
 }
 
@@ -145,6 +152,14 @@ func need(tool, failing string) api.Need {
 	tools := all()
 	i := slices.IndexFunc(tools, func(e entry) bool { return e.Owner.Tool == tool })
 	return api.Need{Service: signin.Gmail, Scopes: tools[i].scopes, Failing: failing}
+}
+
+// runs returns what makes a tool that is handed no files.
+func runs[In any](failing string, d domain.Tool,
+	run func(*toolset, context.Context, In) (domain.ToolResult, error)) func(*toolset, sandbox.Capabilities) domain.Tool {
+	return func(t *toolset, _ sandbox.Capabilities) domain.Tool {
+		return define(t, failing, d, func(ctx context.Context, in In) (domain.ToolResult, error) { return run(t, ctx, in) })
+	}
 }
 
 //go:embed words.txt

@@ -234,6 +234,12 @@ func (s *gmailServer) tools(t testing.TB) *toolset {
 	}
 }
 
+// made returns the tool with a name, which is handed nothing.
+func (t *toolset) made(name string) domain.Tool {
+	tools := all()
+	return tools[slices.IndexFunc(tools, func(e entry) bool { return e.Owner.Tool == name })].Make(t, sandbox.Capabilities{})
+}
+
 func newClient() *api.Client {
 	return api.New(&signin.Accounts{}, func(signin.Service) *http.Client { return &http.Client{} }, "")
 }

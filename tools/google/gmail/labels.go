@@ -12,7 +12,6 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"toolserver/domain"
-	"toolserver/sandbox"
 	"toolserver/tools/google/api"
 )
 
@@ -31,14 +30,6 @@ type label struct {
 	ID   string `json:"id" doc:"ID of the label."`
 	Name string `json:"name" doc:"Name of the label."`
 	Type string `json:"type" doc:"Whether it is Gmail's own (system) or the user's (user)."`
-}
-
-func (t *toolset) labelsTool(sandbox.Capabilities) domain.Tool {
-	return define(t, "Error listing labels", domain.Tool{
-		Name:        labelsName,
-		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
-		Output:      domain.OutputOf[labelsResult](),
-	}, t.listLabels)
 }
 
 func (t *toolset) listLabels(ctx context.Context, in labelsInput) (domain.ToolResult, error) {
@@ -88,15 +79,6 @@ type modifyResult struct {
 type modified struct {
 	ID     string   `json:"id" doc:"ID of the message."`
 	Labels []string `json:"labels" doc:"IDs of the labels that it has now."`
-}
-
-func (t *toolset) modifyTool(sandbox.Capabilities) domain.Tool {
-	return define(t, modifyFailing, domain.Tool{
-		Name: modifyName, Target: []string{"messageIds", "add", "remove"},
-		Annotations:    domain.Annotations{Destructive: true, Idempotent: true},
-		Output:         domain.OutputOf[modifyResult](),
-		MaxResultChars: maxSearchChars, // of 100 messages
-	}, t.modify)
 }
 
 const modifyFailing = "Error modifying labels"
@@ -166,14 +148,6 @@ type changeLabelInput struct {
 
 const changeLabelFailing = "Error changing label"
 
-func (t *toolset) changeLabelTool(sandbox.Capabilities) domain.Tool {
-	return define(t, changeLabelFailing, domain.Tool{
-		Name: changeLabelName, Target: []string{"action", "label", "to"},
-		Annotations: domain.Annotations{Destructive: true},
-		Output:      domain.OutputOf[label](),
-	}, t.changeLabel)
-}
-
 func (t *toolset) changeLabel(ctx context.Context, in changeLabelInput) (domain.ToolResult, error) {
 	if (in.To == "") == (in.Action == "rename") {
 		return domain.ToolResult{}, domain.InvalidArgument(changeLabelName, "to", "is the new name of a label to rename, and only of that")
@@ -203,13 +177,6 @@ func (t *toolset) changeLabel(ctx context.Context, in changeLabelInput) (domain.
 	res := domain.Text(fmt.Sprintf("Label %sd: %s (ID: %s)", in.Action, line(now.Name), now.Id))
 	res.Results = label{now.Id, line(now.Name), "user"}
 	return res, nil
-}
-
-func (t *toolset) filtersTool(sandbox.Capabilities) domain.Tool {
-	return define(t, "Error listing filters", domain.Tool{
-		Name:        filtersName,
-		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
-	}, t.filters)
 }
 
 func (t *toolset) filters(ctx context.Context, _ struct{}) (domain.ToolResult, error) {

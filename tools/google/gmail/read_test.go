@@ -144,7 +144,7 @@ func TestReadQuoted(t *testing.T) {
 	}
 	tools := s.tools(t)
 	thread := func(args string) string {
-		res, err := run(t, tools.threadTool(sandbox.Capabilities{}), tools.thread, args)
+		res, err := run(t, tools.made(threadName), tools.thread, args)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"toolserver/domain"
-	"toolserver/sandbox"
 	"toolserver/tools/google/api"
 	texts "toolserver/tools/html"
 	"toolserver/tools/httpcall"
@@ -62,15 +61,6 @@ func missed(id string, err error) unopened { return unopened{id, httpcall.Explai
 
 // maxSearchChars is room for as many messages as a call may ask for.
 const maxSearchChars = 120_000
-
-func (t *toolset) searchTool(sandbox.Capabilities) domain.Tool {
-	return define(t, "Error searching Gmail", domain.Tool{
-		Name: SearchName, Target: []string{"query", "labelIds"},
-		Annotations:    domain.Annotations{ReadOnly: true, Idempotent: true},
-		Output:         domain.OutputOf[searchResult](),
-		MaxResultChars: maxSearchChars,
-	}, t.search)
-}
 
 func (t *toolset) search(ctx context.Context, in searchInput) (domain.ToolResult, error) {
 	messages := t.service().Users.Messages

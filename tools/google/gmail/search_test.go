@@ -12,7 +12,6 @@ import (
 	gmailapi "google.golang.org/api/gmail/v1"
 
 	"toolserver/domain"
-	"toolserver/sandbox"
 	"toolserver/test/tooltest"
 	"toolserver/tools/google/api"
 )
@@ -20,7 +19,7 @@ import (
 func (s *gmailServer) search(t testing.TB, args string) (domain.ToolResult, error) {
 	t.Helper()
 	tools := s.tools(t)
-	return run(t, tools.searchTool(sandbox.Capabilities{}), tools.search, args)
+	return run(t, tools.made(SearchName), tools.search, args)
 }
 
 func (s *gmailServer) mustSearch(t testing.TB, args string) (domain.ToolResult, searchResult) {

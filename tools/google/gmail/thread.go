@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"toolserver/domain"
-	"toolserver/sandbox"
 	"toolserver/tools/google/api"
 )
 
@@ -23,13 +22,6 @@ type threadMeta struct {
 	Total    int        `json:"total"`
 	Messages []readMeta `json:"messages"`
 	Failed   []unopened `json:"failed,omitempty"`
-}
-
-func (t *toolset) threadTool(sandbox.Capabilities) domain.Tool {
-	return define(t, "Error reading thread", domain.Tool{
-		Name: threadName, Target: []string{"threadId"},
-		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
-	}, t.thread)
 }
 
 func (t *toolset) thread(ctx context.Context, in threadInput) (domain.ToolResult, error) {

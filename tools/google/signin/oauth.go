@@ -86,7 +86,8 @@ func (a *Accounts) consent(o owner, redirect, state, verifier string) string {
 	if o.principal.Flag() != "" { // a browser may know another account
 		prompt = "select_account consent"
 	}
-	return a.oauth(o.service, redirect).AuthCodeURL(state, oauth2.AccessTypeOffline, oauth2.SetAuthURLParam("prompt", prompt), oauth2.S256ChallengeOption(verifier))
+	return a.oauth(o.service, redirect).AuthCodeURL(state,
+		oauth2.AccessTypeOffline, oauth2.SetAuthURLParam("prompt", prompt), oauth2.S256ChallengeOption(verifier))
 }
 
 // complete makes a grant of what Google has sent a browser back with, and keeps it.
@@ -104,7 +105,8 @@ func (a *Accounts) complete(ctx context.Context, o owner, verifier string, answe
 		return nil, tokenFailure(request, err)
 	}
 	now := time.Now()
-	g := &grant{ClientID: asked.ClientID, Grant: signin.Grant{Principal: string(o.principal), Scopes: asked.Scopes, Created: now}} // an answer without scopes grants all
+	// An answer without scopes grants all.
+	g := &grant{ClientID: asked.ClientID, Grant: signin.Grant{Principal: string(o.principal), Scopes: asked.Scopes, Created: now}}
 	g.take(token, now)
 	wanted := a.config.Scopes(o.service)
 	switch {

@@ -3,6 +3,7 @@ package signin
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net/http"
@@ -89,30 +90,15 @@ func (a *Accounts) SignOut(ctx context.Context, o Owner, s Service, ends ...Serv
 	return note, err
 }
 
+// reasons say what scopes are for, a line each.
+//
+//go:embed scopes.txt
+var reasons string
+
 // Reason says what a scope is for, as the end of "Toolserver asks for it to". A scope that is not known is its own reason.
 func Reason(scope string) string {
 	name := strings.TrimPrefix(scope, "https://www.googleapis.com/auth/")
-	if why, ok := reasons()[name]; ok {
-		return why
-	}
-	return name
-}
-
-func reasons() map[string]string {
-	return map[string]string{
-		"openid":                         "know that it is the same account",
-		"email":                          "show which account is connected",
-		"userinfo.email":                 "show which account is connected",
-		"gmail.readonly":                 "search and read mail",
-		"gmail.send":                     "send mail",
-		"gmail.compose":                  "write drafts and send mail",
-		"gmail.modify":                   "read, write, label and move mail",
-		"gmail.settings.basic":           "read settings and sender addresses",
-		"calendar.events":                "read, create and change events",
-		"calendar.events.readonly":       "list and read events",
-		"calendar.calendarlist.readonly": "list calendars",
-		"calendar.freebusy":              "see when people are busy",
-		"contacts.readonly":              "look up saved contacts",
-		"contacts.other.readonly":        "look up people who were written with",
-	}
+	_, why, _ := strings.Cut("\n"+reasons, "\n"+name+" ")
+	why, _, _ = strings.Cut(why, "\n")
+	return cmp.Or(why, name)
 }
