@@ -77,7 +77,7 @@ func notChanged(err error, calendarID, id string) error {
 	case status == http.StatusPreconditionFailed:
 		return &httpcall.Failure{Type: "conflict", Status: status, Message: "somebody else changed the event during the call, and nothing was saved",
 			Hint: "Look at it with " + getName + ", and call again."}
-	case api.Unknown(err) && (status == 0 || status >= 500):
+	case api.Unknown(err):
 		f := *httpcall.Explain(err)
 		f.Message += "; it is unknown whether the event was changed"
 		f.Hint = "Look at it with " + getName + " before another call."

@@ -197,8 +197,7 @@ func (s *toolset) insert(ctx context.Context, calendarID string, e *gcal.Event, 
 		call.SupportsAttachments(true)
 	}
 	made, err = api.Read(ctx, s.client, call.Do) // with its ID, it is created once
-	status := statusOf(err)
-	unknown := api.Unknown(err) && (status == 0 || status >= 500)
+	unknown := api.Unknown(err)
 	if statusOf(err) == http.StatusConflict {
 		existed = true
 		made, err = s.get(ctx, calendarID, e.Id, nil)

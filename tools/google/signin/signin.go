@@ -36,15 +36,15 @@ func (s Service) Title() string {
 // Owner is whose grants: those of a principal, or of one of the accounts that a principal has, by its name.
 type Owner string
 
-// Unnamed is the name of the account whose grants are the principal's own: those from before there were names.
-const Unnamed = "default"
+// unnamed is the name of the account whose grants are the principal's own: those from before there were names.
+const unnamed = "default"
 
 // Owner returns the owner of the grants of an account; "" is the first that is configured.
 func (a *Accounts) Owner(principal, account string) Owner {
 	if account == "" && len(a.config.Accounts) > 0 {
 		account = a.config.Accounts[0]
 	}
-	if account == "" || account == Unnamed {
+	if account == "" || account == unnamed {
 		return Owner(principal)
 	}
 	return Owner(principal + "\x00" + account)
@@ -61,7 +61,7 @@ func (a *Accounts) Owners(principal string) (all []Owner) {
 	return all
 }
 
-// Names returns the names of the accounts that each principal has, the first of which is meant if none is said; nil for one without a name.
+// Names returns the names of the accounts that each principal has; nil for one without a name.
 func (a *Accounts) Names() []string { return a.config.Accounts }
 
 func (o Owner) split() (principal, account string) {
