@@ -79,6 +79,7 @@ type link struct {
 	handshake bool      // the server is asked nothing before the handshake, as one that speaks an old version may not bear that; set by run only
 	guessed   bool      // handshake is tried since the other way has failed; set by run only
 	slow      bool      // the program has not answered in time; set by run only
+	again     bool      // the session has ended, and is to be begun anew at once
 	held      time.Time // until then the server has asked to be left alone, with heldBy
 	heldBy    error
 	broken    []string      // lists that could not be read whole, and why
@@ -129,10 +130,10 @@ func (l *link) set(status Status, conn *connection, reason error) {
 // run keeps the server connected until ctx ends.
 func (l *link) run(ctx context.Context) {
 	defer l.set(StatusClosed, nil, errClosed)
-	for waits := l.server.settings.Lazy; ctx.Err() == nil; {
-		if waits && !l.idle(ctx) {
-			return
-		}
+	if l.server.settings.Lazy && !l.idle(ctx) {
+		return
+	}
+	for ctx.Err() == nil {
 		began := time.Now()
 		l.mu.Lock()
 		l.tried, l.starts = began, l.starts+1
@@ -145,7 +146,17 @@ func (l *link) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if waits = err == errUnused; waits || errors.Is(err, mcpclient.ErrClosed) { // by lost
+		l.mu.Lock()
+		again := l.again
+		l.again = false
+		l.mu.Unlock()
+		if again {
+			continue
+		}
+		if err == errUnused {
+			if !l.idle(ctx) {
+				return
+			}
 			continue
 		}
 		pause := l.failed(err, time.Since(began))
@@ -526,12 +537,12 @@ func (l *link) connection() *connection {
 	return l.conn
 }
 
-// lost ends a connection whose session the server has ended: another is begun at once.
+// lost ends a connection whose session the server has ended.
 func (l *link) lost(c *connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.conn == c {
-		l.status, l.conn = StatusStarting, nil
+		l.status, l.conn, l.again = StatusStarting, nil, true
 		close(l.changed)
 		l.changed = make(chan struct{})
 		l.server.running.Go(c.client.Close)
