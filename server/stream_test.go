@@ -85,7 +85,8 @@ type clientEnd struct {
 func (s *streaming) open() clientEnd {
 	ours, theirs := net.Pipe()
 	s.conns <- ours
-	fmt.Fprintf(theirs, "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer secret\r\nAccept: text/event-stream\r\n%s: %s\r\n\r\n", sessionHeader, s.session.id)
+	fmt.Fprintf(theirs, "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer secret\r\n"+
+		"Accept: text/event-stream\r\n%s: %s\r\n\r\n", sessionHeader, s.session.id)
 	resp, err := http.ReadResponse(bufio.NewReader(theirs), nil)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		s.Fatal(resp, err)
