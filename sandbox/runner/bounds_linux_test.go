@@ -112,6 +112,9 @@ for i in range(200): os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
 print("done")'`, bounds: process.Bounds{Memory: 200 * mebi}},
 	}
 	supervised(t, func(t *testing.T, method process.Method) {
+		if testing.Short() && method != process.MethodNamespace {
+			t.Skip("sets off every bomb again")
+		}
 		// Only the bounds end the command.
 		r := newRunner(t, method, runner.Options{Drain: time.Minute})
 		kept := r.launcher.BoundsMethod()

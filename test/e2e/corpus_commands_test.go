@@ -92,7 +92,7 @@ func TestCorpusCommandsDenied(t *testing.T) {
 
 // TestCorpusCommandsUndecided runs what is to be denied under the kernel layer
 // alone, which lets none of it have its effect that it can tell from what is
-// allowed.
+// allowed. It takes long because each row has a server and files that no other has spoiled.
 func TestCorpusCommandsUndecided(t *testing.T) {
 	t.Parallel()
 	policies, rows := commandRows(t)

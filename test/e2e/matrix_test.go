@@ -51,7 +51,8 @@ func and(cells map[string]cell, assert cell, kinds ...string) map[string]cell {
 }
 
 // TestMatrix crosses every kind of request, through every door, with every rule.
-// A cell without an assertion has to have a reason.
+// A cell without an assertion has to have a reason. It takes long because each cell has a
+// server of its own, whose configuration, limits and death are what is asserted.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("FIXTURE") == "" {

@@ -203,7 +203,7 @@ func TestInstallAsks(t *testing.T) {
 		o := newOperator(t)
 		o.env = append(o.env, "HOME="+o.dir)
 		cmd := exec.Command("script", "-qec", binary()+" install cursor", "/dev/null")
-		cmd.Dir, cmd.Env, cmd.Stdin = o.dir, o.env, strings.NewReader(says)
+		cmd.Dir, cmd.Env, cmd.Stdin = o.dir, append(covered.Env(), o.env...), strings.NewReader(says)
 		out, _ := cmd.CombinedOutput()
 		contain(t, fmt.Sprintf("%q", says), string(out), "This would let tools use all of your home directory ("+o.dir+")", "[y/N]", want)
 		if _, err := os.Stat(filepath.Join(o.dir, ".cursor", "mcp.json")); (err == nil) != (says == "y\n") {

@@ -183,7 +183,8 @@ func workedCommand(t *testing.T, file string, args ...string) (output string, co
 }
 
 // TestPolicies does what docs/policies.md shows, with the policies as they stand
-// there, and compares what explain says beforehand.
+// there, and compares what explain says beforehand. It takes long because go test compiles
+// the standard library in the sandbox, where no cache of others is.
 func TestPolicies(t *testing.T) {
 	t.Parallel()
 	list := workedPolicies(t)

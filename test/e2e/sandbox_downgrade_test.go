@@ -68,7 +68,8 @@ func machines() []machine {
 }
 
 // TestSandboxDowngrade runs on machines that lack layers: nothing that is missing
-// goes unsaid, and what is there holds.
+// goes unsaid, and what is there holds. It takes long because each machine is three servers for
+// each account.
 func TestSandboxDowngrade(t *testing.T) {
 	t.Parallel()
 	for _, m := range machines() {
