@@ -50,7 +50,7 @@ type Config struct {
 	Compliance       Compliance                   `yaml:"compliance"`
 }
 
-// settings say what keys mean, and what else people call them: see [structschema.Types.Describe].
+// settings say what keys of this package and others mean, and what else people call them: see [structschema.Types.Describe].
 //
 //go:embed settings.txt
 var settings string

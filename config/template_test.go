@@ -11,6 +11,7 @@ import (
 
 	"toolserver/config"
 	"toolserver/domain"
+	"toolserver/tools/system"
 )
 
 // TestTemplateUncommented removes the comment sign of each key, alone and of all together:
@@ -86,7 +87,7 @@ func TestWords(t *testing.T) {
 		reflect.TypeFor[config.Config](), reflect.TypeFor[config.Server](), reflect.TypeFor[config.TLS](), reflect.TypeFor[config.Sandbox](),
 		reflect.TypeFor[config.CommandLimits](), reflect.TypeFor[config.Web](), reflect.TypeFor[config.Offer](), reflect.TypeFor[config.Logging](),
 		reflect.TypeFor[config.User](), reflect.TypeFor[config.Compliance](), reflect.TypeFor[domain.Limits](), reflect.TypeFor[domain.Override](),
-		reflect.TypeFor[domain.AnnotationOverride](), reflect.TypeFor[domain.Discovery](), reflect.TypeFor[domain.Level](),
+		reflect.TypeFor[domain.AnnotationOverride](), reflect.TypeFor[domain.Discovery](), reflect.TypeFor[domain.Level](), reflect.TypeFor[system.Settings](),
 	} {
 		types[t.String()] = t
 	}

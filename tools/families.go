@@ -79,8 +79,8 @@ type family struct {
 	make     func(Deps) (domain.Offer, error)
 }
 
-// families returns the families that d makes.
-func families(d Deps) []family {
+// list returns the families that d makes.
+func list(d Deps) []family {
 	d.FileOptions.Settings = d.Settings.Only(files.Declared())
 	onSystem := system.Options{WorkingDirectory: d.Sandbox.WorkingDirectory(), Settings: d.Settings.Only(system.Declared())}
 	return []family{
@@ -125,7 +125,10 @@ func offer(tools []domain.Tool, err error) (domain.Offer, error) {
 
 // Families keeps the sources of the built-in families from one configuration to
 // the next. The zero value is ready to use. It is not safe for concurrent use.
-type Families struct {
+type Families struct{ families }
+
+// families are the families of a configuration, with what they share.
+type families struct {
 	made       []madeFamily
 	accounts   *signin.Accounts // of Google; nil without credentials
 	googleFrom any              // what they were made from
@@ -139,26 +142,23 @@ type madeFamily struct {
 
 // Update is the families of a configuration that is not in force yet.
 type Update struct {
-	Changed  []domain.Source // those that are new or others than before
-	families *Families
-	next     []madeFamily
-
-	accounts   *signin.Accounts
-	googleFrom any
+	Changed []domain.Source // those that are new or others than before
+	of      *Families
+	families
 }
 
 // Prepare makes the families of d, as far as they do not exist already. The error
 // is of an option of d that is not valid.
 func (f *Families) Prepare(d Deps) (*Update, error) {
 	// Sign-ins that wait survive a change of the policy.
-	u := &Update{families: f, accounts: f.accounts, googleFrom: d.googleFrom()}
+	u := &Update{of: f, families: families{accounts: f.accounts, googleFrom: d.googleFrom()}}
 	if !reflect.DeepEqual(u.googleFrom, f.googleFrom) {
 		u.accounts = google.Accounts(d.google())
 	}
 	d.Google.Accounts = u.accounts
-	for i, wanted := range families(d) {
+	for i, wanted := range list(d) {
 		if f.made != nil && f.made[i].same(wanted, d.Sandbox) {
-			u.next = append(u.next, f.made[i])
+			u.made = append(u.made, f.made[i])
 			continue
 		}
 		o, err := wanted.make(d)
@@ -171,7 +171,7 @@ func (f *Families) Prepare(d Deps) (*Update, error) {
 			m.box = d.Sandbox
 		}
 		m.source = domain.FixedSource(wanted.name, o, nil)
-		u.next = append(u.next, m)
+		u.made = append(u.made, m)
 		u.Changed = append(u.Changed, m.source)
 	}
 	return u, nil
@@ -183,7 +183,7 @@ func (m *madeFamily) same(wanted family, box *Sandbox) bool {
 
 // Offers returns what all families of the configuration offer.
 func (u *Update) Offers() (all []domain.Offer) {
-	for _, m := range u.next {
+	for _, m := range u.made {
 		all = append(all, m.source.Offer())
 	}
 	return all
@@ -191,11 +191,10 @@ func (u *Update) Offers() (all []domain.Offer) {
 
 // Commit puts the update into force. Sign-ins that wait end if Google's settings have changed.
 func (u *Update) Commit() {
-	f := u.families
-	if before := f.accounts; before != nil && before != u.accounts {
+	if before := u.of.accounts; before != nil && before != u.accounts {
 		_ = before.Close() // nothing of it is needed any more
 	}
-	f.made, f.accounts, f.googleFrom = u.next, u.accounts, u.googleFrom
+	u.of.families = u.families
 }
 
 // Accounts returns the accounts of Google, or nil without credentials.

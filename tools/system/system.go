@@ -29,7 +29,7 @@ type Options struct {
 type Settings struct {
 	// Mask names fields that are left out of every result and every output
 	// schema, wherever they occur: hostname, user, mac, ipv4 and so on.
-	Mask []string `yaml:"mask" format:"system_field" example:"[hostname, mac]" doc:"Fields to leave out, of system_info, disk_info and network_info alike: hostname, user, mac, ipv4 ..."`
+	Mask []string `yaml:"mask" format:"system_field"`
 }
 
 const category = "system"
