@@ -73,7 +73,7 @@ func (c *Call) agree(ctx context.Context, refused Liftable) (refusal *ToolResult
 	if answer == answerSession {
 		c.exec.grants.add(c.Session.Key(), refused)
 	}
-	c.agreed = append(c.agreed, Asked{visible(q.about), answer})
+	c.agreed = append(c.agreed, Asked{Visible(q.about), answer})
 	return nil, nil
 }
 

@@ -56,7 +56,7 @@ func (c *Call) consult(ctx context.Context, q question) (answer string, refusal 
 	}
 	asked := Elicitation{Message: text}
 	if q.session {
-		asked.Schema = sessionChoice(visible(q.refused))
+		asked.Schema = sessionChoice(Visible(q.refused))
 	}
 	name := "confirm"
 	if q.refused != "" || c.outer != nil || c.Tool.Preview != nil { // not the only question, so the answer is one to this text
@@ -114,14 +114,14 @@ func sessionChoice(what string) json.RawMessage {
 func (c *Call) question(ctx context.Context, q question) (text string, refusal *ToolResult, err error) {
 	var b bytes.Buffer
 	if q.refused != "" {
-		b.WriteString("Policy does not allow this: " + visible(c.catalog.redactor.text(q.refused)) + ". ")
+		b.WriteString("Policy does not allow this: " + Visible(c.catalog.redactor.text(q.refused)) + ". ")
 	}
 	if c.Tool.Preview != nil {
 		text, refusal, err = c.Tool.Preview(ctx, c.args)
 		c.previewed = text
 		b.WriteString("Allow " + c.Name + "?\n")
 		for line := range strings.Lines(c.catalog.redactor.text(text)) {
-			b.WriteString(visible(strings.TrimSuffix(line, "\n")) + "\n")
+			b.WriteString(Visible(strings.TrimSuffix(line, "\n")) + "\n")
 		}
 		return b.String(), refusal, err
 	}
@@ -136,7 +136,7 @@ func (c *Call) question(ctx context.Context, q question) (text string, refusal *
 	if err := appendReadable(&call, c.catalog.redactor.json(args)); err != nil {
 		return "", nil, err
 	}
-	return b.String() + visible(call.String()+"?"), nil, nil
+	return b.String() + Visible(call.String()+"?"), nil, nil
 }
 
 // appendReadable writes arguments on one line, with no more escapes than they need:
@@ -159,11 +159,7 @@ const maxBlank = 16
 
 // Visible returns a text that others have written as it can be shown to a person: with
 // characters that people cannot see, or that change how others are shown, as escapes.
-func Visible(s string) string { return visible(s) }
-
-// visible returns s with characters that people cannot see, or that change how
-// others are shown, as escapes.
-func visible(s string) string {
+func Visible(s string) string {
 	var b strings.Builder
 	blank := 0
 	for _, r := range s {
@@ -193,7 +189,7 @@ func hidden(r rune) bool {
 // noteAsked records an answer with the call.
 func (c *Call) noteAsked(about, answer string) {
 	root := c.root()
-	root.Record.Asked = append(root.Record.Asked, Asked{visible(c.catalog.redactor.text(about)), answer})
+	root.Record.Asked = append(root.Record.Asked, Asked{Visible(c.catalog.redactor.text(about)), answer})
 }
 
 // root returns the call that others are made within, which is this one if it is not

@@ -67,7 +67,7 @@ func TestVisible(t *testing.T) {
 		"\x1b[2K\a\r\ue000":        `\u001b[2K\u0007\u000d\ue000`,            // controls, private use
 		strings.Repeat(" ", 18):    strings.Repeat(" ", 16) + `\u0020\u0020`, // that push the rest away
 	} {
-		if got := visible(in); got != want {
+		if got := Visible(in); got != want {
 			t.Errorf("%q: got %s; want %s", in, got, want)
 		}
 	}
@@ -236,7 +236,7 @@ func FuzzVisible(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got := visible(s)
+		got := Visible(s)
 		if strings.ContainsFunc(got, hidden) || strings.Contains(got, strings.Repeat(" ", maxBlank+1)) {
 			t.Errorf("%q is shown as %q", s, got)
 		}

@@ -83,7 +83,7 @@ func (c *Call) noteRefusals(result *ToolResult, failed *Error) {
 		why = append(why, c.explained(result))
 	}
 	for _, r := range append(why, result.Refused...) {
-		r.Reason = clip(visible(c.catalog.redactor.text(r.Reason)), maxTarget)
+		r.Reason = clip(Visible(c.catalog.redactor.text(r.Reason)), maxTarget)
 		c.Record.Refused = append(c.Record.Refused, r)
 	}
 }
