@@ -69,7 +69,6 @@ func TestKeptInFiles(t *testing.T) {
 func TestKeptWithoutFiles(t *testing.T) {
 	s, _ := inFiles(t)
 	text := strings.Repeat("x", 50_000)
-	s, _ = inFiles(t)
 	s.Unnamed = func() (*os.File, error) { return nil, os.ErrPermission }
 	after := s.Keep(ann.Principal, text)
 	if got, _, err := s.Page(ann.Principal, after.ID, 1); err != nil || got != text {
