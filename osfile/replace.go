@@ -23,25 +23,21 @@ func Replace(file string, before, after []byte, mode fs.FileMode) error {
 	defer dir.Close()
 	name := filepath.Base(file)
 	temp := "." + name + ".new"
-	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s %w; if nobody is, remove %s", file, ErrChanging, filepath.Join(filepath.Dir(file), temp))
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(after)
-	err = errors.Join(err, f.Chmod(mode), keepOwner(dir, name, f), f.Sync(), f.Close())
-	if err == nil {
+	err = Write(dir, temp, after, mode, func() error {
+		if err := errors.Join(dir.Chmod(temp, mode), keepOwner(dir, name, temp)); err != nil {
+			return err
+		}
 		now, failed := dir.ReadFile(name)
 		if (before == nil) != errors.Is(failed, fs.ErrNotExist) || !bytes.Equal(now, before) {
-			err = fmt.Errorf("%s %w", file, ErrChanging)
-		} else {
-			err = dir.Rename(temp, name)
+			return fmt.Errorf("%s %w", file, ErrChanging)
 		}
-	}
-	if err != nil {
-		return errors.Join(err, dir.Remove(temp))
+		return dir.Rename(temp, name)
+	})
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%s %w; if nobody is, remove %s", file, ErrChanging, filepath.Join(filepath.Dir(file), temp))
+	case err != nil:
+		return err
 	}
 	return SyncDir(dir)
 }
@@ -67,17 +63,17 @@ func Write(dir Dir, temp string, content []byte, perm fs.FileMode, place func() 
 }
 
 // keepOwner gives a new file the owner of the one that it replaces, if there is one.
-func keepOwner(dir *os.Root, name string, f *os.File) error {
+func keepOwner(dir *os.Root, name, temp string) error {
 	old, err := dir.Stat(name)
 	if err != nil {
 		return nil
 	}
-	info, err := f.Stat()
+	info, err := dir.Stat(temp)
 	if err != nil {
 		return err
 	}
 	if was, is := Of(old), Of(info); was.UID != is.UID || was.GID != is.GID {
-		return f.Chown(was.UID, was.GID)
+		return dir.Chown(temp, was.UID, was.GID)
 	}
 	return nil
 }

@@ -69,7 +69,15 @@ type opened struct {
 	tool    *domain.Tool
 	catalog *domain.Catalog
 	line    *toolLine // nil if the user may not run the tool
-	close   func()
+	log     *logging.Logger
+}
+
+// close releases what was opened.
+func (o *opened) close() {
+	if o.app != nil {
+		o.app.Close()
+	}
+	o.log.Close()
 }
 
 // after returns what the flags of the program select that follow the name of a tool, as far as that
@@ -129,30 +137,20 @@ func (g *globals) open(ctx context.Context, r request, before, with selection) (
 	if err != nil {
 		return nil, usage(err)
 	}
-	log := zap.NewNop()
-	closers := []func(){}
-	o := &opened{close: func() {
-		for _, c := range slices.Backward(closers) {
-			c()
+	o := &opened{log: &logging.Logger{Logger: zap.NewNop()}}
+	if r.runs {
+		if o.log, err = logging.New(quiet(cfg.Logging), g.std.Err); err != nil {
+			return nil, usage(cfg.Mistake("logging.file", "%v", err))
 		}
-	}}
+	}
 	defer func() {
 		if err != nil {
 			o.close()
 		}
 	}()
-	if r.runs {
-		l, err := logging.New(quiet(cfg.Logging), g.std.Err)
-		if err != nil {
-			return nil, usage(cfg.Mistake("logging.file", "%v", err))
-		}
-		closers = append(closers, l.Close)
-		log = l.Logger
-	}
-	if o.app, err = app.New(g.program, cfg, log); err != nil {
+	if o.app, err = app.New(g.program, cfg, o.log.Logger); err != nil {
 		return nil, usage(err)
 	}
-	closers = append(closers, o.app.Close)
 	if o.tool, o.catalog, err = o.app.Find(ctx, r.runs, r.names(r.args[0])...); err != nil {
 		return nil, usage(r.suggest(o.app, err))
 	}

@@ -368,22 +368,13 @@ func (c *Change) removeParents() {
 
 // keep writes a backup.
 func (c *Change) keep() (string, error) {
-	for i := 0; ; i++ {
-		name := c.real + backupInfix + time.Now().Format("20060102-150405")
-		if i > 0 {
-			name += fmt.Sprintf("-%03d", i)
-		}
-		name += backupSuffix
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, c.mode)
-		if errors.Is(err, fs.ErrExist) && i < 999 {
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		_, err = f.Write(c.Before)
-		return name, errors.Join(err, f.Chmod(c.mode), f.Sync(), f.Close())
+	name := c.real + backupInfix + time.Now().Format("20060102-150405.000000000") + backupSuffix
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, c.mode)
+	if err != nil {
+		return "", err
 	}
+	_, err = f.Write(c.Before)
+	return name, errors.Join(err, f.Chmod(c.mode), f.Sync(), f.Close())
 }
 
 // runTime bounds how long a client's own command may take.
