@@ -1,9 +1,11 @@
 package repository
 
 import (
+	_ "embed"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // AddsProgram returns a setting of the new text of a git configuration that the old
@@ -64,30 +66,19 @@ func (s setting) name() string {
 	return s.section + "." + s.key
 }
 
-// harmlessSettings are those by which nothing is run, by section; of sections with a
-// star those in subsections. A key that is a star stands for all of them.
-func harmlessSettings() map[string]string {
-	return map[string]string{
-		"user": "name email signingkey useconfigonly", "author": "name email", "committer": "name email",
-		"core": `repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev
-		sparsecheckout sparsecheckoutcone untrackedcache splitindex whitespace sharedrepository compression loosecompression bigfilethreshold
-		trustctime checkstat protecthfs protectntfs commentchar commentstring preloadindex fscache longpaths hidedotfiles worktree`,
-		"remote.*":  "url pushurl fetch push tagopt prune prunetags mirror skipdefaultupdate skipfetchall partialclonefilter promisor followremotehead gh-resolved",
-		"branch.*":  "remote pushremote merge rebase mergeoptions description vscode-merge-base",
-		"branch":    "autosetupmerge autosetuprebase sort",
-		"submodule": "active recurse fetchjobs propagatebranches alternatelocation alternateerrorstrategy", "submodule.*": "url active branch ignore shallow fetchrecursesubmodules update",
-		"url.*": "insteadof pushinsteadof", "init": "defaultbranch", "extensions": "objectformat refstorage partialclone worktreeconfig noop preciousobjects relativeworktrees",
-		"pull": "*", "push": "*", "rerere": "*", "color": "*", "color.*": "*", "column": "*", "advice": "*", "status": "*", "log": "*", "index": "*", "blame": "*", "stash": "*",
-		"apply": "*", "checkout": "*", "feature": "*", "pack": "*", "versionsort": "*", "worktree": "*",
-		"fetch":  "prune prunetags all parallel writecommitgraph showforcedupdates output recursesubmodules fsckobjects unpacklimit",
-		"rebase": "autosquash autostash updaterefs stat missingcommitscheck abbreviatecommands forkpoint rebasemerges backend",
-		"merge":  "ff conflictstyle log renames stat autostash renamelimit directoryrenames verbosity branchdesc", "commit": "verbose status cleanup gpgsign",
-		"diff": "algorithm renames colormoved colormovedws context interhunkcontext mnemonicprefix noprefix renamelimit submodule wserrorhighlight indentheuristic statgraphwidth wordregex ignoresubmodules relative",
-		"tag":  "gpgsign sort forcesignannotated", "format": "pretty", "notes": "displayref rewriteref rewritemode", "maintenance": "auto strategy",
-		"gc":  "auto autopacklimit autodetach pruneexpire reflogexpire reflogexpireunreachable writecommitgraph worktreepruneexpire",
-		"lfs": "repositoryformatversion", "lfs.*": "access locksverify", "http": "postbuffer version lowspeedlimit lowspeedtime maxrequests", "receive": "denycurrentbranch denynonfastforwards denydeletes",
+//go:embed settings.txt
+var settingLines string
+
+// harmlessSettings are those of settings.txt, whose head describes them.
+var harmlessSettings = sync.OnceValue(func() map[string]string {
+	keys := map[string]string{}
+	for line := range strings.Lines(settingLines) {
+		if section, more, ok := strings.Cut(line, ": "); ok {
+			keys[section] += more
+		}
 	}
-}
+	return keys
+})
 
 func (s setting) harmless(dir string) bool {
 	section := s.section
