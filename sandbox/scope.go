@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	_ "embed"
 	"fmt"
 	"io/fs"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"toolserver/sandbox/command"
 	"toolserver/sandbox/pathguard"
 )
 
@@ -15,35 +17,29 @@ import (
 // and roots: what every user of the machine may read of the system, and what the
 // programs in PATH are installed in.
 
-const (
-	// shared are directories of the system that hold nothing of a single user, besides those
-	// that every program needs.
-	shared = `/opt /nix /gnu /snap /home/linuxbrew /var/lib/dpkg /var/lib/apt /var/cache/apt /var/lib/rpm /var/lib/pacman /var/lib/alternatives
-		/var/lib/ca-certificates /var/lib/flatpak /var/lib/texmf /var/lib/ghc /var/lib/gems /var/lib/locales /var/lib/dbus/machine-id
-		/var/cache/man /var/cache/fontconfig /run/utmp /run/udev /run/systemd/resolve /run/resolvconf /run/NetworkManager/resolv.conf /run/current-system
-		/run/opengl-driver /run/wrappers`
-	// everyday is what common programs are set up by, and where version managers install others.
-	everyday = `~/.terminfo ~/.inputrc ~/.vimrc ~/.vim ~/.config/nvim ~/.nanorc ~/.config/nano ~/.tmux.conf ~/.config/tmux ~/.screenrc ~/.gdbinit
-		~/.config/gdb ~/.dircolors ~/.ripgreprc ~/.config/ripgrep ~/.config/fd ~/.config/bat ~/.fonts ~/.local/share/fonts ~/.config/fontconfig
-		~/.asdf ~/.tool-versions ~/.local/share/mise ~/.config/mise ~/.local/share/pipx ~/.local/pipx ~/.deno ~/.bun ~/.rbenv ~/.rvm ~/.gem
-		~/.local/share/gem/ruby ~/.bundle/cache ~/.composer/vendor ~/.dotnet/sdk ~/.dotnet/shared ~/.dotnet/host ~/.dotnet/packs ~/.dotnet/tools
-		~/.nuget/packages ~/.ghcup ~/.cabal/packages ~/.stack ~/.opam ~/.julia/packages ~/.julia/artifacts ~/.julia/compiled ~/.julia/registries ~/.julia/environments ~/.juliaup
-		~/.elan ~/.swiftly ~/.conda ~/miniconda3 ~/anaconda3 ~/miniforge3 ~/mambaforge ~/micromamba ~/.nix-profile ~/.local/state/nix ~/.linuxbrew
-		~/R ~/perl5 ~/.luarocks ~/flutter ~/Android/Sdk`
-)
+//go:embed readable.txt
+var readableLines string
 
-// secretConfiguration is what is not read in /etc, whatever its mode.
-var secretConfiguration = strings.Fields(`/etc/shadow* /etc/gshadow* /etc/sudoers* /etc/ssl/private /etc/ssh/ssh_host_*_key /etc/krb5.keytab /etc/wireguard
-	/etc/openvpn /etc/ppp /etc/ipsec.secrets /etc/NetworkManager/system-connections /etc/kubernetes /etc/rancher /etc/docker/key.json`)
+// readables returns the paths of a kind in readable.txt, whose head describes them.
+func readables(kind string) (paths []string) {
+	for line := range strings.Lines(readableLines) {
+		if rest, ok := strings.CutPrefix(line, kind+": "); ok {
+			paths = append(paths, strings.Fields(rest)...)
+		}
+	}
+	return paths
+}
 
-// ofSystem are the directories whose programs need nothing that lies elsewhere.
-var ofSystem = append([]string{"/usr", "/bin", "/sbin", "/lib", "/System", "/Library"}, strings.Fields(shared)...)
+// ofSystem returns the directories whose programs need nothing that lies elsewhere.
+func ofSystem() []string {
+	return append([]string{"/usr", "/bin", "/sbin", "/lib", "/System", "/Library"}, readables("shared")...)
+}
 
 // unlisted returns what commands read without a list of paths to read.
 func (c *Commands) unlisted() []string {
-	paths, _ := public("/etc", strings.Fields(shared))
+	paths, _ := public("/etc", readables("shared"), readables("secret"))
 	if len(c.around().presets) > 0 {
-		for path := range strings.FieldsSeq(everyday) {
+		for _, path := range readables("everyday") {
 			paths = append(paths, c.around().atHome(path))
 		}
 	}
@@ -57,8 +53,8 @@ func (c *Commands) unlisted() []string {
 }
 
 // public adds to paths what every user of the machine may read at path: as one if that is
-// so of all of it that this user may read.
-func public(path string, paths []string) (all []string, whole bool) {
+// so of all of it that this user may read, and none of it is secret.
+func public(path string, paths, secret []string) (all []string, whole bool) {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().Type()&^fs.ModeDir != 0 {
 		return paths, true // what a link leads to is granted where it lies
@@ -68,13 +64,13 @@ func public(path string, paths []string) (all []string, whole bool) {
 		open = 0o005
 	}
 	named := func(pattern string) bool { matched, _ := filepath.Match(pattern, path); return matched }
-	if info.Mode()&open != open || slices.ContainsFunc(secretConfiguration, named) {
+	if info.Mode()&open != open || slices.ContainsFunc(secret, named) {
 		return paths, !readable(path)
 	}
 	all, whole = paths, true
 	entries, _ := os.ReadDir(path) // none of a file
 	for _, e := range entries {
-		more, wholly := public(filepath.Join(path, e.Name()), all)
+		more, wholly := public(filepath.Join(path, e.Name()), all, secret)
 		all, whole = more, whole && wholly
 	}
 	if whole {
@@ -90,21 +86,14 @@ func (c *Commands) settled(path string) (real string) {
 	for _, dir := range slices.Clone(own) {
 		own = append(own, realOr(dir))
 	}
-	for links := 0; path != "" && links < 40; {
-		name, rest, _ := strings.Cut(path, "/")
-		next := filepath.Join("/", real, name)
-		if slices.ContainsFunc(own, func(dir string) bool { return pathguard.Within(dir, next) }) {
-			return ""
+	real = command.RealPath(path, func(at string) bool {
+		if slices.ContainsFunc(own, func(dir string) bool { return pathguard.Within(dir, at) }) {
+			path = ""
 		}
-		target, err := os.Readlink(next)
-		if err != nil {
-			real, path = next, rest
-			continue
-		}
-		if links++; filepath.IsAbs(target) {
-			real = "/"
-		}
-		path = target + "/" + rest
+		return path != ""
+	})
+	if path == "" {
+		return ""
 	}
 	return real
 }
@@ -113,9 +102,10 @@ func (c *Commands) settled(path string) (real string) {
 // names, are installed in, also those that are links to programs elsewhere.
 func (c *Commands) installations(known []string) []string {
 	local := realOr(c.around().atHome("~/.local"))
+	system := ofSystem()
 	have := func(path string) bool {
 		within := func(dir string) bool { return pathguard.Within(dir, path) }
-		return slices.ContainsFunc(ofSystem, within) || slices.ContainsFunc(known, within)
+		return slices.ContainsFunc(system, within) || slices.ContainsFunc(known, within)
 	}
 	add := func(bin string) {
 		prefix, base := filepath.Dir(bin), filepath.Base(bin)
@@ -182,7 +172,7 @@ func (c *Commands) repositories(dir string) (found []string) {
 // unreadable says why commands do not read what the server could, which is [ThePath] there, and what would let them.
 func (c *Commands) unreadable(path string) string {
 	spec, real, dir := c.confinement.spec(), realOr(path), filepath.Dir(path)
-	for _, open := range slices.Concat(spec.Read, spec.Write, spec.Exec, ofSystem, []string{"/dev", "/proc", "/sys"}) {
+	for _, open := range slices.Concat(spec.Read, spec.Write, spec.Exec, ofSystem(), []string{"/dev", "/proc", "/sys"}) {
 		if pathguard.Within(realOr(open), real) {
 			return ""
 		}

@@ -25,7 +25,7 @@ func TestPublic(t *testing.T) {
 	if err := os.Symlink("closed", filepath.Join(etc, "link")); err != nil {
 		t.Fatal(err)
 	}
-	paths, whole := public(etc, []string{"/before"})
+	paths, whole := public(etc, []string{"/before"}, readables("secret"))
 	var want []string
 	for _, name := range []string{"a", "part/all", "part/x", "whole"} {
 		want = append(want, filepath.Join(etc, name))
@@ -33,10 +33,10 @@ func TestPublic(t *testing.T) {
 	if slices.Sort(paths); whole || !slices.Equal(paths, append([]string{"/before"}, want...)) {
 		t.Errorf("got %q, %v; want %q", paths, whole, want)
 	}
-	if paths, whole := public(filepath.Join(etc, "whole"), nil); !whole || len(paths) != 1 {
+	if paths, whole := public(filepath.Join(etc, "whole"), nil, readables("secret")); !whole || len(paths) != 1 {
 		t.Errorf("whole: %q, %v", paths, whole)
 	}
-	if paths, _ := public("/etc", nil); slices.ContainsFunc(paths, func(path string) bool {
+	if paths, _ := public("/etc", nil, readables("secret")); slices.ContainsFunc(paths, func(path string) bool {
 		return path == "/etc" && os.Geteuid() == 0 || strings.HasPrefix(path, "/etc/shadow") || path == "/etc/ssl"
 	}) && os.Geteuid() == 0 {
 		t.Errorf("/etc: %q", paths)

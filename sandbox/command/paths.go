@@ -176,9 +176,17 @@ func (c *checker) resolve(path string) (string, error) {
 // path is not cleaned first, because what follows a link starts where that leads.
 var magicLink = lazyregexp.New(`(?s)(?:^|/\.\.)(?:/+\.)*/+proc/(?:.*/)?(?:root|cwd|exe|fd|map_files|environ|mem)(?:/|$)`)
 
-// realPath returns path, which is absolute, with symbolic links resolved, dangling ones too. What does not exist is
-// cleaned as text. Each look at the file system takes one from budget; below zero the result is not to be trusted.
+// realPath is [RealPath] within a budget of looks at the file system; below zero the result is not to be trusted.
 func realPath(path string, budget *int) string {
+	return RealPath(path, func(string) bool {
+		*budget--
+		return *budget >= 0
+	})
+}
+
+// RealPath returns path, which is absolute, with symbolic links resolved, dangling ones too. What does not exist is
+// cleaned as text. Before each look at the file system, goOn decides whether that happens.
+func RealPath(path string, goOn func(at string) bool) string {
 	volume := filepath.VolumeName(path)
 	real, rest := volume+"/", filepath.ToSlash(path[len(volume):])
 	for links := 0; rest != ""; {
@@ -187,7 +195,7 @@ func realPath(path string, budget *int) string {
 			continue
 		}
 		next := filepath.Join(real, name)
-		if *budget--; *budget < 0 {
+		if !goOn(next) {
 			break
 		}
 		to, err := os.Readlink(next)
