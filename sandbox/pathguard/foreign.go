@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"toolserver/lazyregexp"
 )
 
 // foldPath returns path in the form in which denied paths are compared. The usual
@@ -73,20 +75,9 @@ func foreignToWindows(path string) string {
 
 // DeviceName reports whether a name is one of a device on Windows, which it is in every
 // directory, and with any extension too.
-func DeviceName(name string) bool {
-	name, _, _ = strings.Cut(strings.ToUpper(name), ".")
-	name, _, _ = strings.Cut(name, ":")
-	name = strings.TrimRight(name, " ")
-	switch name {
-	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$":
-		return true
-	}
-	rest, port := strings.CutPrefix(name, "COM")
-	if !port {
-		rest, port = strings.CutPrefix(name, "LPT")
-	}
-	return port && (len(rest) == 1 && '0' <= rest[0] && rest[0] <= '9' || rest == "¹" || rest == "²" || rest == "³")
-}
+func DeviceName(name string) bool { return device().MatchString(name) }
+
+var device = lazyregexp.New(`(?i)^(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|CLOCK\$|(?:COM|LPT)[0-9¹²³]) *(?:[.:]|$)`)
 
 // shortName reports whether a name looks like one that Windows makes for programs that
 // know names of eight and three characters only.
