@@ -49,7 +49,7 @@ func openDescriptors(t *testing.T) int {
 }
 
 func TestDeepTree(t *testing.T) {
-	const depth = 199
+	const depth = 5000
 	root := deepTree(t, depth)
 	before := openDescriptors(t)
 	for _, opt := range []walk.Options{{}, {Gitignore: true}} {
@@ -61,18 +61,14 @@ func TestDeepTree(t *testing.T) {
 					return err
 				}
 			}
-			if strings.Count(e.Rel(), "/")%50 == 0 {
+			if strings.Count(e.Rel(), "/")%500 == 0 {
 				most = max(most, openDescriptors(t))
 			}
 			return nil
 		})
-		if err != nil || files != 2*depth || stats.Unreadable != 0 || stats.Truncated || most > before+depth+10 {
+		if err != nil || files != 2*depth || stats.Unreadable != 0 || most > before+50 {
 			t.Errorf("%+v: %d files, %d descriptors, %+v, %v", opt, files, most-before, stats, err)
 		}
-	}
-	deeper := deepTree(t, depth+2)
-	if stats, err := walk.Walk(context.Background(), open(t, deeper), deeper, walk.Options{}, func(*walk.Entry) error { return nil }); err != nil || !stats.Truncated {
-		t.Errorf("a deeper tree: %+v, %v", stats, err)
 	}
 	if after := openDescriptors(t); after > before+3 { // the three roots stay open until the test ends
 		t.Errorf("%d descriptors before, %d after", before, after)
@@ -99,7 +95,7 @@ func TestMovedWhileInside(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || outside != 0 {
+	if err != nil || outside != 0 || stats.Unreadable == 0 {
 		t.Errorf("%d visits outside, %+v, %v", outside, stats, err)
 	}
 }

@@ -3,10 +3,13 @@
 package walk
 
 import (
+	"bytes"
+	"encoding/binary"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
-	"strconv"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -16,9 +19,12 @@ import (
 
 // A dir is an open directory, closed with its last reference.
 type dir struct {
-	f    *os.File
+	fd   int
 	refs atomic.Int32
 }
+
+// An identity tells two directories apart.
+type identity struct{ dev, ino uint64 }
 
 // openRoot opens the directory of f anew, so that the walk has its own read
 // position and f may be closed or reused meanwhile.
@@ -32,16 +38,15 @@ func openDir(at int, name string) (*dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	// By this name package os finds an entry of which the directory does not tell the kind.
-	d := &dir{f: os.NewFile(uintptr(fd), "/proc/self/fd/"+strconv.Itoa(fd))}
+	d := &dir{fd: fd}
 	d.refs.Store(1)
 	return d, nil
 }
 
-// openAt opens name for reading. It does not follow links, and does not wait for a directory.
+// openAt opens name for reading. It does not follow links and does not wait.
 func openAt(at int, name string, flags int) (fd int, err error) {
 	err = retry(func() (err error) {
-		fd, err = unix.Openat(at, name, flags|unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		fd, err = unix.Openat(at, name, flags|unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		return err
 	})
 	return fd, err
@@ -51,25 +56,88 @@ func (d *dir) retain() { d.refs.Add(1) }
 
 func (d *dir) release() {
 	if d.refs.Add(-1) == 0 {
-		d.f.Close()
+		unix.Close(d.fd)
 	}
 }
 
-func (d *dir) fd() int { return int(d.f.Fd()) }
+func (d *dir) open(name string) (*dir, error) { return openDir(d.fd, name) }
 
-func (d *dir) open(name string) (*dir, error) { return openDir(d.fd(), name) }
+// reopenParent opens the directory that d is in, which must be the one that id
+// was taken of. The root and the path are for systems without "..".
+func (d *dir) reopenParent(id identity, _ *dir, _ []byte) (*dir, error) {
+	p, err := openDir(d.fd, "..")
+	if err != nil {
+		return nil, err
+	}
+	if got, err := p.id(); err != nil || got != id {
+		p.release()
+		return nil, osfile.ErrMoved
+	}
+	return p, nil
+}
 
-func (d *dir) read(list []child) ([]child, bool, error) { return readNames(d.f, list) }
+func (d *dir) id() (identity, error) {
+	var st unix.Stat_t
+	err := retry(func() error { return unix.Fstat(d.fd, &st) })
+	return identity{uint64(st.Dev), st.Ino}, err
+}
+
+// read appends the next part of the directory to list; more is false at its end.
+// See getdents64(2) for the layout.
+func (d *dir) read(scratch []byte, list *nameList) (more bool, err error) {
+	var n int
+	err = retry(func() (err error) { n, err = unix.Getdents(d.fd, scratch); return })
+	if err != nil || n <= 0 {
+		return false, err
+	}
+	for b := scratch[:n]; len(b) > direntName; {
+		size := int(binary.NativeEndian.Uint16(b[16:]))
+		if size <= direntName || size > len(b) {
+			return false, errors.New("malformed directory entry")
+		}
+		name := b[direntName:size]
+		if end := bytes.IndexByte(name, 0); end >= 0 {
+			name = name[:end]
+		}
+		if !isDots(name) && binary.NativeEndian.Uint64(b) != 0 {
+			list.add(name, kindOf(b[18]))
+		}
+		b = b[size:]
+	}
+	return true, nil
+}
+
+// direntName is the offset of the name in struct linux_dirent64: d_ino 8,
+// d_off 8, d_reclen 2, d_type 1.
+const direntName = 19
+
+func isDots(name []byte) bool {
+	return len(name) <= 2 && name[0] == '.' && (len(name) == 1 || name[1] == '.')
+}
+
+func kindOf(t byte) fs.FileMode {
+	switch t {
+	case unix.DT_REG:
+		return 0
+	case unix.DT_DIR:
+		return fs.ModeDir
+	case unix.DT_LNK:
+		return fs.ModeSymlink
+	case unix.DT_UNKNOWN:
+		return kindUnknown
+	}
+	return fs.ModeDevice // or the like
+}
 
 func (d *dir) info(name string) (osfile.Info, error) {
 	var st unix.Stat_t
-	err := retry(func() error { return unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	err := retry(func() error { return unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
 	return osfile.OfStat(&st), err
 }
 
 func (d *dir) readlink(name string) (string, error) {
 	buf := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(d.fd(), name, buf)
+	n, err := unix.Readlinkat(d.fd, name, buf)
 	if err != nil {
 		return "", err
 	}
@@ -92,7 +160,7 @@ type File struct {
 }
 
 func (d *dir) openFile(name string) (File, error) {
-	fd, err := openAt(d.fd(), name, unix.O_NOCTTY|unix.O_NONBLOCK)
+	fd, err := openAt(d.fd, name, unix.O_NOCTTY)
 	if err != nil {
 		return File{}, err
 	}

@@ -3,7 +3,11 @@
 package walk
 
 import (
+	"errors"
+	"io"
+	"io/fs"
 	"os"
+	"strings"
 	"sync/atomic"
 
 	"toolserver/osfile"
@@ -18,6 +22,8 @@ type dir struct {
 	list *os.File // the open listing, nil before the first read
 	refs atomic.Int32
 }
+
+type identity struct{ fs.FileInfo }
 
 func newDir(r *os.Root, err error) (*dir, error) {
 	if err != nil {
@@ -60,16 +66,38 @@ func (d *dir) open(name string) (*dir, error) {
 	return newDir(osfile.SubRoot(d.root, name))
 }
 
-func (d *dir) read(list []child) (all []child, more bool, err error) {
+// reopenParent opens the directory at path below root, which must be the one
+// that id was taken of.
+func (d *dir) reopenParent(id identity, root *dir, path []byte) (*dir, error) {
+	r, err := root.root.OpenRoot(strings.TrimSuffix(string(path), "/"))
+	if err != nil {
+		return nil, err
+	}
+	return newDir(osfile.SameRoot(r, id.FileInfo))
+}
+
+func (d *dir) id() (identity, error) {
+	st, err := d.root.Stat(".")
+	return identity{st}, err
+}
+
+func (d *dir) read(_ []byte, list *nameList) (more bool, err error) {
 	if d.list == nil {
 		if d.list, err = d.root.Open("."); err != nil {
-			return list, false, err
+			return false, err
 		}
 	}
-	if all, more, err = readNames(d.list, list); !more {
+	entries, err := d.list.ReadDir(512)
+	for _, e := range entries {
+		list.add([]byte(e.Name()), e.Type())
+	}
+	if err != nil {
 		d.closeList()
 	}
-	return all, more, err
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func (d *dir) info(name string) (osfile.Info, error) {

@@ -1,10 +1,9 @@
 package walk
 
 import (
+	"cmp"
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -81,28 +80,59 @@ func (e *Entry) wrap(op string, err error) error {
 	return &fs.PathError{Op: op, Path: e.Rel(), Err: err}
 }
 
-// child is a name of a directory that the walk has still to handle.
-type child struct {
-	name string
+// kindUnknown is the type of an entry where the directory does not tell it.
+const kindUnknown = fs.ModeIrregular
+
+// A nameList collects the names of a directory in one piece of memory.
+type nameList struct {
+	text []byte
+	refs []nameRef
+}
+
+type nameRef struct {
+	off  int
+	len  int32
 	kind fs.FileMode
 }
 
-// readNames appends the next names of a directory to list; more is false at its end.
-func readNames(f *os.File, list []child) (all []child, more bool, err error) {
-	entries, err := f.ReadDir(512)
-	for _, e := range entries {
-		list = append(list, child{e.Name(), e.Type()})
+func (l *nameList) add(name []byte, k fs.FileMode) {
+	l.refs = append(l.refs, nameRef{len(l.text), int32(len(name)), k})
+	l.text = append(l.text, name...)
+}
+
+func (l *nameList) reset() { l.text, l.refs = l.text[:0], l.refs[:0] }
+
+// child is a name of a directory that the walk has still to handle.
+type child struct {
+	name string
+	key  uint64 // the first bytes of what orders it, where that matters
+	kind fs.FileMode
+}
+
+// appendTo appends the names to into; they share one string.
+func (l *nameList) appendTo(into []child) []child {
+	all := string(l.text)
+	into = slices.Grow(into, len(l.refs))
+	for _, r := range l.refs {
+		into = append(into, child{name: all[r.off : r.off+int(r.len)], kind: r.kind})
 	}
-	if errors.Is(err, io.EOF) {
-		return list, false, nil
-	}
-	return list, err == nil, err
+	return into
 }
 
 // sortChildren orders names by their bytes, a directory as if its name ended in
 // a slash, which is what orders whole paths.
 func sortChildren(list []child) {
+	for i := range list {
+		c := &list[i]
+		c.key = 0
+		for n := range 8 {
+			c.key = c.key<<8 | uint64(c.at(n))
+		}
+	}
 	slices.SortFunc(list, func(a, b child) int {
+		if a.key != b.key {
+			return cmp.Compare(a.key, b.key)
+		}
 		n := min(len(a.name), len(b.name))
 		if c := strings.Compare(a.name[:n], b.name[:n]); c != 0 {
 			return c

@@ -19,11 +19,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 )
 
 const (
-	maxEntries = 5_000_000 // where Options names no other number
-	maxDepth   = 200       // of directories, all of which are open; it also ends a cycle of mounts
+	maxEntries  = 5_000_000 // where Options names no other number
+	maxDepth    = 10_000    // of directories; it also ends a cycle of mounts
+	maxOpenDirs = 32        // directories the walk itself keeps open, besides the root
 )
 
 // Options say what a walk visits and when it stops. The zero value visits all
@@ -72,7 +74,9 @@ var (
 // visitor's, or that dir itself cannot be read. Directories below that cannot be
 // read are not an error, see [Stats].
 func Walk(ctx context.Context, dir *os.File, path string, opt Options, visit func(*Entry) error) (Stats, error) {
-	w := &walker{ctx: ctx, opt: opt, visit: visit}
+	scratch := scratches.Get().(*[]byte)
+	defer scratches.Put(scratch)
+	w := &walker{ctx: ctx, opt: opt, visit: visit, scratch: *scratch}
 	if w.opt.MaxEntries <= 0 {
 		w.opt.MaxEntries = maxEntries
 	}
@@ -83,21 +87,27 @@ func Walk(ctx context.Context, dir *os.File, path string, opt Options, visit fun
 	return w.stats, err
 }
 
+// scratches keeps what names are read into for other walks.
+var scratches = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
+
 type walker struct {
-	ctx   context.Context
-	opt   Options
-	visit func(*Entry) error
-	stats Stats
-	stack []frame
-	path  []byte // of the top frame, ends in a slash unless empty; starts at Above
-	base  int    // where in path the walk's directory ends
-	entry Entry
-	steps int
+	ctx     context.Context
+	opt     Options
+	visit   func(*Entry) error
+	stats   Stats
+	stack   []frame
+	path    []byte // of the top frame, ends in a slash unless empty; starts at Above
+	base    int    // where in path the walk's directory ends
+	entry   Entry
+	names   nameList
+	scratch []byte
+	steps   int
 }
 
 // A frame is a directory whose entries are being visited.
 type frame struct {
-	dir      *dir
+	dir      *dir // nil while closed to save descriptors, never for the top frame
+	id       identity
 	children []child
 	next     int
 	pathLen  int
@@ -196,13 +206,51 @@ func (w *walker) push(d *dir, above *ignoreLevel) error {
 	}
 	f := &w.stack[n]
 	*f = frame{dir: d, children: f.children[:0], pathLen: len(w.path), ignore: above}
+	if n > maxOpenDirs {
+		w.evict(&w.stack[n-maxOpenDirs])
+	}
 	return w.load(f)
 }
 
-// pop leaves the top frame.
+// evict closes the directory of f until the walk comes back to it.
+func (w *walker) evict(f *frame) {
+	if f.dir == nil {
+		return
+	}
+	var err error
+	if f.id, err = f.dir.id(); err == nil {
+		f.dir.release()
+		f.dir = nil
+	}
+}
+
+// pop leaves the top frame. If the one below was evicted it is opened again
+// through the directory just left, and must be the same one; if the tree was
+// changed so that it is not, the walk goes on at the nearest directory it still
+// has open.
 func (w *walker) pop() {
 	n := len(w.stack) - 1
-	w.stack[n].dir.release()
+	left := w.stack[n].dir
+	defer left.release()
+	w.drop()
+	if n == 0 {
+		return
+	}
+	f := &w.stack[n-1]
+	if f.dir != nil {
+		return
+	}
+	f.dir, _ = left.reopenParent(f.id, w.stack[0].dir, w.path[w.base:])
+	for f.dir == nil { // ends at the root at the latest, which is never evicted
+		w.stats.Unreadable++
+		w.drop()
+		f = &w.stack[len(w.stack)-1]
+	}
+}
+
+// drop removes the top frame without closing its directory.
+func (w *walker) drop() {
+	n := len(w.stack) - 1
 	w.stack[n].dir = nil
 	w.stack = w.stack[:n]
 	if n > 0 {
@@ -212,35 +260,53 @@ func (w *walker) pop() {
 
 func (w *walker) closeAll() {
 	for i := range w.stack {
-		w.stack[i].dir.release()
+		if w.stack[i].dir != nil {
+			w.stack[i].dir.release()
+		}
 	}
 }
 
 // load reads the directory of f within the budget of entries. Its error is the
 // context's, or that the walk's own directory cannot be read.
 func (w *walker) load(f *frame) error {
+	w.names.reset()
 	for more := true; more; {
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
 		var err error
-		f.children, more, err = f.dir.read(f.children)
+		more, err = f.dir.read(w.scratch, &w.names)
 		if err != nil && len(w.stack) == 1 {
 			return fmt.Errorf("reading the directory: %w", err)
 		}
 		if err != nil {
 			w.stats.Unreadable++
 		}
-		if left := w.opt.MaxEntries - w.stats.Entries; len(f.children) > left {
-			f.children = f.children[:left]
+		if left := w.opt.MaxEntries - w.stats.Entries; len(w.names.refs) > left {
+			w.names.refs = w.names.refs[:left]
 			w.stats.Truncated = true
 			break
 		}
 	}
-	w.stats.Entries += len(f.children)
+	w.stats.Entries += len(w.names.refs)
+	f.children = w.names.appendTo(f.children[:0])
+	for i := range f.children {
+		w.resolve(f, &f.children[i])
+	}
 	if w.opt.Gitignore {
 		f.ignore = w.rulesOf(f)
 	}
 	sortChildren(f.children)
 	return nil
+}
+
+// resolve asks for the kind of an entry where the directory does not tell it.
+func (w *walker) resolve(f *frame, c *child) {
+	if c.kind != kindUnknown {
+		return
+	}
+	c.kind = fs.ModeDevice // or the like
+	if info, err := f.dir.info(c.name); err == nil {
+		c.kind = info.Mode.Type()
+	}
 }
