@@ -29,7 +29,7 @@ func measureStreams(ctx context.Context, l *lab) error {
 	if err != nil {
 		return err
 	}
-	bars := []bar{atMost("RSS each", c.median("toolserver", each), 32_000, kilo)}
+	bars := []bar{atMost("RSS each", c.median("toolserver", each), 12_000, kilo)}
 	for _, name := range c.names {
 		c.rename(name, fmt.Sprintf("%s, %s each", name, kilo(c.median(name, each))))
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,11 +20,14 @@ type TooLongError struct {
 
 func (e *TooLongError) Error() string { return "line too long" }
 
-// A LineReader reads lines, which belong to who reads them.
+// A LineReader reads lines, short ones without copying them. A line is valid until
+// the next is read.
 type LineReader struct {
-	Max int // bytes of a line
-	in  *bufio.Reader
-	err error
+	Max    int // bytes of a line
+	source io.Reader
+	in     *bufio.Reader
+	long   []byte // a line that does not fit into the buffer of in
+	err    error
 }
 
 const (
@@ -33,24 +37,26 @@ const (
 
 // NewLineReader returns a reader of r whose lines may have limit bytes.
 func NewLineReader(r io.Reader, limit int) *LineReader {
-	return &LineReader{Max: limit, in: bufio.NewReaderSize(r, lineBufferSize)}
+	return &LineReader{Max: limit, source: r, in: bufio.NewReaderSize(r, lineBufferSize)}
 }
 
 // Next returns the next line without its end, which the last line need not have,
 // or, after a line that is too long, a [*TooLongError].
 func (l *LineReader) Next() ([]byte, error) {
-	var read []byte
+	if l.long = l.long[:0]; cap(l.long) > maxKeptLine {
+		l.long = nil
+	}
 	for l.err == nil {
-		part, err := l.in.ReadSlice('\n')
+		line, err := l.in.ReadSlice('\n')
 		more := err == bufio.ErrBufferFull
 		if !more {
 			l.err = err
 		}
-		if cap(read)-len(read) < len(part) { // append would leave five times the size of a long line as garbage
-			read = slices.Grow(read, max(len(part), cap(read)))
+		if more || len(l.long) > 0 {
+			l.add(line)
+			line = l.long
 		}
-		read = append(read, part...)
-		line, whole := bytes.CutSuffix(read, []byte{'\n'})
+		line, whole := bytes.CutSuffix(line, []byte{'\n'})
 		switch {
 		case len(line) > l.Max:
 			return nil, l.skip(line, more)
@@ -63,10 +69,20 @@ func (l *LineReader) Next() ([]byte, error) {
 	return nil, l.err
 }
 
+// add makes part of a long line. Doubling its buffer costs less than append, which
+// leaves five times its size as garbage.
+func (l *LineReader) add(part []byte) {
+	if free := cap(l.long) - len(l.long); free < len(part) {
+		l.long = slices.Grow(l.long, max(len(part), cap(l.long)))
+	}
+	l.long = append(l.long, part...)
+}
+
 // skip reads to the end of a line that is too long, and returns what became of it.
 func (l *LineReader) skip(line []byte, more bool) error {
 	var s Skimmer
 	for s.Write(line); more; s.Write(line) {
+		l.long = nil
 		var err error
 		line, err = l.in.ReadSlice('\n')
 		if more = err == bufio.ErrBufferFull; !more {
@@ -76,7 +92,28 @@ func (l *LineReader) skip(line []byte, more bool) error {
 	return &TooLongError{s.ID()}
 }
 
-// A LineWriter writes lines. It is safe for concurrent use.
+// Buffered reports whether a whole line has been read already.
+func (l *LineReader) Buffered() bool {
+	read, _ := l.in.Peek(l.in.Buffered())
+	return bytes.IndexByte(read, '\n') >= 0
+}
+
+// Detach returns a reader that continues where l is, and leaves the line that l
+// last returned alone.
+func (l *LineReader) Detach() *LineReader {
+	read, _ := l.in.Peek(l.in.Buffered())
+	d := *l
+	d.long = nil
+	d.in = bufio.NewReaderSize(l.source, lineBufferSize)
+	if len(read) > 0 {
+		d.in.Reset(io.MultiReader(bytes.NewReader(bytes.Clone(read)), l.source))
+		_, _ = d.in.Peek(len(read)) // so that a reader detached from d finds it in the buffer
+	}
+	return &d
+}
+
+// A LineWriter writes lines, several at a time if they come fast. It is safe for
+// concurrent use.
 type LineWriter struct {
 	w      io.Writer
 	stall  time.Duration
@@ -99,11 +136,33 @@ func NewLineWriter(w io.Writer, stall time.Duration, before, broken func()) *Lin
 	return &LineWriter{w: w, stall: stall, before: before, broken: broken}
 }
 
-// Write writes a line.
-func (w *LineWriter) Write(line []byte) {
+// maxUnflushed is how many bytes may wait for a flush.
+const maxUnflushed = 64 << 10
+
+// Write writes a line: at once if flush is nil or set, else with a later one.
+func (w *LineWriter) Write(line []byte, flush *atomic.Bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.buf = append(append(w.buf, line...), '\n')
+	// Read under the lock: who sets flush calls Flush afterwards, which either finds
+	// this line or comes before flush is seen here.
+	if flush == nil || flush.Load() || len(w.buf) >= maxUnflushed {
+		w.flush()
+	}
+}
+
+// Flush writes the lines that wait.
+func (w *LineWriter) Flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flush()
+}
+
+func (w *LineWriter) flush() {
 	if w.err != nil {
+		w.buf = nil
+	}
+	if len(w.buf) == 0 {
 		return
 	}
 	if w.before != nil {
@@ -114,12 +173,11 @@ func (w *LineWriter) Write(line []byte) {
 	} else {
 		w.stalled.Reset(w.stall)
 	}
-	w.buf = append(append(w.buf[:0], line...), '\n')
 	_, err := w.w.Write(w.buf)
 	if !w.stalled.Stop() {
 		err = cmp.Or(err, ErrStalled)
 	}
-	if cap(w.buf) > maxKeptLine {
+	if w.buf = w.buf[:0]; cap(w.buf) > maxKeptLine {
 		w.buf = nil
 	}
 	if w.err = err; err != nil {

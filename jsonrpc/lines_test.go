@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"io"
 	"strings"
 	"testing"
@@ -25,12 +26,13 @@ func plainLines(input string, limit int) (lines []string) {
 	return lines
 }
 
-// FuzzLines compares the reader with a plain one, however the bytes arrive.
+// FuzzLines compares the reader with a plain one, however the bytes arrive and
+// wherever it is detached.
 func FuzzLines(f *testing.F) {
-	f.Add("a\n\nb\r\nlong line\nc", uint8(4))
-	f.Add(strings.Repeat("x", 10_000)+"\ny\n", uint8(3))
-	f.Add(strings.Repeat("0123456789\n", 2_000), uint8(100))
-	f.Fuzz(func(t *testing.T, input string, limit uint8) {
+	f.Add("a\n\nb\r\nlong line\nc", uint8(4), uint8(1))
+	f.Add(strings.Repeat("x", 10_000)+"\ny\n", uint8(3), uint8(2))
+	f.Add(strings.Repeat("0123456789\n", 2_000), uint8(100), uint8(7))
+	f.Fuzz(func(t *testing.T, input string, limit, detach uint8) {
 		want := plainLines(input, int(limit))
 	inputs:
 		for _, in := range []io.Reader{strings.NewReader(input), iotest.OneByteReader(strings.NewReader(input)), iotest.DataErrReader(strings.NewReader(input))} {
@@ -48,6 +50,13 @@ func FuzzLines(f *testing.F) {
 					continue inputs
 				case err != nil:
 					t.Fatal(err)
+				}
+				before := bytes.Clone(line)
+				if detach > 0 && len(got)%int(detach) == 0 {
+					r = r.Detach()
+				}
+				if !bytes.Equal(line, before) {
+					t.Fatalf("a line became %q", line)
 				}
 				got = append(got, string(line))
 			}

@@ -86,9 +86,9 @@ type listener struct {
 	owner  string // ID of the principal
 	wants  func(list change) bool
 
-	wake    chan struct{} // has one when there may be something to do
 	mu      sync.Mutex
 	pending []change
+	wake    func() // is called when there may be something to do; nil while nobody would
 
 	watching sync.Mutex        // guards watched; locked before mu
 	watched  map[string]*watch // by URI; nil after close
@@ -106,7 +106,7 @@ const maxWatches = 100
 
 // newListener returns a listener, in use until its close.
 func (s *Server) newListener(owner string, wants func(list change) bool) *listener {
-	l := &listener{server: s, owner: owner, wants: wants, wake: make(chan struct{}, 1), watched: map[string]*watch{}}
+	l := &listener{server: s, owner: owner, wants: wants, watched: map[string]*watch{}}
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	s.hub.listeners[l] = struct{}{}
@@ -128,11 +128,13 @@ func (l *listener) close() {
 
 func (l *listener) add(c change) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if !slices.Contains(l.pending, c) {
 		l.pending = append(l.pending, c)
 	}
-	l.mu.Unlock()
-	l.wakeUp()
+	if l.wake != nil {
+		l.wake()
+	}
 }
 
 func (l *listener) addList(c change) {
@@ -143,10 +145,20 @@ func (l *listener) addList(c change) {
 
 // wakeUp has whoever sends the changes look.
 func (l *listener) wakeUp() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.wake != nil {
+		l.wake()
 	}
+}
+
+// onWake says what to call from now on when there may be something to do, and
+// calls it, as there may be already. It must return at once.
+func (l *listener) onWake(wake func()) {
+	l.mu.Lock()
+	l.wake = wake
+	l.mu.Unlock()
+	l.wakeUp()
 }
 
 func (l *listener) take() (changes []change) {
@@ -174,25 +186,26 @@ func (l *listener) refresh(who *caller) bool {
 	return true
 }
 
-// forward sends changes, on one goroutine at a time, until one is not sent, ctx ends or the
-// credentials of who are no longer accepted, or have expired. What was not sent stays.
-func (l *listener) forward(ctx context.Context, who caller, send func(change) (sent bool)) {
-	for ctx.Err() == nil && l.refresh(&who) {
-		lost := false
-		for _, c := range l.take() {
-			if lost = lost || !send(c); lost {
-				l.add(c)
-			}
+// forward sends changes until ctx ends or the credentials of who are no longer
+// accepted, or have expired.
+func (l *listener) forward(ctx context.Context, who caller, send func(change)) {
+	wake := make(chan struct{}, 1)
+	l.onWake(func() {
+		select {
+		case wake <- struct{}{}:
+		default:
 		}
-		if lost {
-			return
+	})
+	for ctx.Err() == nil && l.refresh(&who) {
+		for _, c := range l.take() {
+			send(c)
 		}
 		waiting, stop := ctx, func() {}
 		if expires := who.principal.Expires; !expires.IsZero() {
 			waiting, stop = context.WithDeadline(ctx, expires)
 		}
 		select {
-		case <-l.wake:
+		case <-wake:
 			stop()
 		case <-waiting.Done():
 			stop()
@@ -335,7 +348,7 @@ func (x *exchange) listen() (reply, error) {
 		ctx, cancel := context.WithCancel(x.ctx)
 		defer cancel()
 		defer context.AfterFunc(x.session.ctx, cancel)()
-		l.forward(ctx, x.who, func(c change) bool { return x.out.notify(c.notification(tag)) })
+		l.forward(ctx, x.who, func(c change) { x.out.notify(c.notification(tag)) })
 	}
 	return func(b []byte) []byte {
 		return append(appendValue(append(b, `{"resultType":"complete","_meta":`...), tag), '}')

@@ -171,10 +171,12 @@ func (x *exchange) serve() {
 // the client has canceled it or it is answered already.
 func (x *exchange) finish(write reply, err error) {
 	defer x.recover()
+	buf := newBuffer()
+	defer buf.free()
 	if context.Cause(x.ctx) == errRevoked && x.Method != methodListen { // whose end is a result
 		write, err = nil, invalidRequest(errRevoked.Error())
 	}
-	msg, code := x.response(write, err)
+	msg, code := x.response(buf, write, err)
 	x.mu.Lock()
 	again := x.finished
 	x.finished = true
@@ -210,7 +212,7 @@ func (x *exchange) recover() {
 }
 
 // response returns the answer, and its code if it stands for an error.
-func (x *exchange) response(write reply, err error) (msg []byte, code int) {
+func (x *exchange) response(buf *buffer, write reply, err error) (msg []byte, code int) {
 	if required, ok := errors.AsType[*domain.InputRequired](err); ok {
 		write, err = x.inputRequired(required)
 	}
@@ -218,7 +220,8 @@ func (x *exchange) response(write reply, err error) (msg []byte, code int) {
 		e := x.wireError(err)
 		return jsonrpc.ErrorResponse(x.ID, e), e.Code
 	}
-	return append(write(jsonrpc.AppendResultHead(nil, x.ID)), '}'), x.code
+	buf.bytes = append(write(jsonrpc.AppendResultHead(buf.bytes, x.ID)), '}')
+	return buf.bytes, x.code
 }
 
 // wireError returns an error as the client gets it. This is the one place where

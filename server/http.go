@@ -61,7 +61,7 @@ type httpHandler struct {
 	opts     HTTPOptions
 	routes   map[string]http.HandlerFunc // by path, exactly
 	sessions *sessions
-	streams  sync.WaitGroup  // those that net/http does not know of
+	streams  sync.WaitGroup  // those that are open
 	stopping context.Context // ends when streams have to
 	ready    context.Context // ends when /readyz says so
 	base     context.Context // of requests that go on without their connection
@@ -130,7 +130,8 @@ func fewAMinute(core zapcore.Core) zapcore.Core {
 	return zapcore.NewSamplerWithOptions(core, time.Minute, 5, 1000)
 }
 
-// waitForStreams waits for the streams, which were told to end when the server began to stop.
+// waitForStreams waits until all streams have ended, which net/http does not know
+// of. They were told to when the server began to stop.
 func (h *httpHandler) waitForStreams() {
 	ended := make(chan struct{})
 	go func() {
@@ -297,56 +298,14 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 		http.Error(w, "too many streams; close some, or try again later", http.StatusServiceUnavailable)
 		return
 	}
-	release := func() {
+	if id := r.Header.Get(mcp.HeaderLastEventID); id != "" && h.resume(w, r, who, ses, id) {
 		h.server.streams.Release(ses.owner, 1)
 		h.sessions.release(ses)
-	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // else net/http takes the client for gone then
-	if id := r.Header.Get(mcp.HeaderLastEventID); id != "" && h.resume(w, r, who, ses, id) {
-		release()
 		return
 	}
-	if r.ProtoMajor == 1 {
-		w.Header().Set("Transfer-Encoding", "identity") // the body ends with the connection
-	}
-	out := h.newSink(w, r)
-	out.begin()
-	conn, _, err := control.Hijack()
-	if err != nil { // HTTP/2
-		h.carry(r.Context(), ses, who, out)
-		release()
-		return
-	}
-	out.take(conn)
-	left, leave := context.WithCancel(h.base)
-	go func() { // ends with the connection; what else the client sends is ignored
-		defer leave()
-		var b [64]byte
-		for err := error(nil); err == nil; {
-			_, err = conn.Read(b[:])
-		}
-	}()
-	h.streams.Go(func() {
-		h.carry(left, ses, who, out)
-		conn.Close()
-		release()
-	})
-}
-
-// carry has a stream carry the changes of a session until its client has left or another
-// one takes its place.
-func (h *httpHandler) carry(left context.Context, ses *session, who caller, out *httpSink) {
-	defer out.close()
-	ctx, stop := context.WithCancel(left)
-	defer stop()
-	defer context.AfterFunc(h.stopping, stop)()
-	ctx, end := ses.carry(ctx)
-	defer end()
-	defer context.AfterFunc(ctx, out.hurry)()
-	ses.changes.forward(ctx, who, func(c change) bool {
-		return out.notify(c.notification(nil)) && left.Err() == nil // a client that has left may have read nothing of it
-	})
+	h.streams.Add(1)
+	s := &stream{handler: h, session: ses, who: who}
+	s.begin(w, r)
 }
 
 // mcpHeaders are the headers MCP clients in browsers send and read.

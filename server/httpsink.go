@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -52,49 +51,6 @@ func (s *httpSink) expect(answers bool) {
 		if s.kept != nil {
 			s.alive.Reset(resumeAfter)
 		}
-	}
-}
-
-// begin starts a stream without an answer.
-func (s *httpSink) begin() {
-	s.expect(true)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.start()
-}
-
-// take has what follows written to the connection of the response, whose goroutines and
-// buffers in net/http would stay as long as the stream does.
-func (s *httpSink) take(conn net.Conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.w = takenConn{conn}
-	s.control = *http.NewResponseController(s.w)
-}
-
-// takenConn is a connection taken from net/http after the header of a response.
-type takenConn struct{ net.Conn }
-
-// Write closes a connection that it cannot write to, which has the stream end.
-func (c takenConn) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	if err != nil {
-		c.Close()
-	}
-	return n, err
-}
-
-func (takenConn) Header() http.Header { return http.Header{} }
-func (takenConn) WriteHeader(int)     {}
-func (takenConn) Flush()              {}
-
-// lastWriteTime is how long the write may take that the end of a stream meets.
-const lastWriteTime = time.Second
-
-// hurry has a write that waits end soon. HTTP/2 would reset the stream, instead of ending it.
-func (s *httpSink) hurry() {
-	if c, taken := s.w.(takenConn); taken {
-		_ = c.SetWriteDeadline(time.Now().Add(lastWriteTime))
 	}
 }
 

@@ -54,16 +54,18 @@ type Server struct {
 	exec     *domain.Executor
 	info     json.RawMessage // name and version
 	about    json.RawMessage // all of Options.Info
+	lists    listCache
 	hub      hub
 	states   stateSealer
 	met      share.Store[string, struct{}] // clients without a session
 	unused   share.Store[string, struct{}] // states that one request may still use, by [requestState.Once]
 	replays  share.Store[string, *replay]  // of responses, by session and stream
-	sessions atomic.Pointer[sessions]      // over HTTP
-	held     *share.Pool                   // bytes of long messages in flight, by principal
-	requests *share.Pool                   // in flight, likewise
-	streams  *share.Pool                   // of changes that are open over HTTP, likewise
-	watches  *share.Pool                   // subscriptions to documents, likewise
+	pace     pace
+	sessions atomic.Pointer[sessions] // over HTTP
+	held     *share.Pool              // bytes of long messages in flight, by principal
+	requests *share.Pool              // in flight, likewise
+	streams  *share.Pool              // of changes that are open over HTTP, likewise
+	watches  *share.Pool              // subscriptions to documents, likewise
 }
 
 // Bounds of what all clients together can have in flight or open.

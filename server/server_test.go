@@ -81,8 +81,8 @@ func fixture(t testing.TB) (*Server, *domain.Registry) {
 			time.Sleep(20 * time.Millisecond)
 			return domain.Text("rested"), nil
 		}),
-		tool("spin", func(context.Context) (domain.ToolResult, error) { // for a moment
-			for start, long := time.Now(), 100*time.Microsecond+rand.N(200*time.Microsecond); time.Since(start) < long; {
+		tool("spin", func(context.Context) (domain.ToolResult, error) { // about as long as a reader waits
+			for start, long := time.Now(), fastCall/2+rand.N(fastCall); time.Since(start) < long; {
 				runtime.Gosched()
 			}
 			return domain.Text("just so"), nil

@@ -39,7 +39,7 @@ type session struct {
 	mu       sync.Mutex
 	inFlight map[string]*exchange // by ID, see [jsonrpc.IDKey]
 	ended    bool                 // requests are canceled
-	carrier  *carrier             // carries changes to the client, or did last
+	carrier  *stream              // carries changes to the client; nil if there is none
 	asked    int
 	asking   map[string]chan<- clientAnswer // our requests that are not answered, by ID
 }
@@ -100,33 +100,35 @@ func (s *session) close() {
 	if s.changes != nil {
 		s.changes.close()
 	}
-}
-
-// A carrier is a stream that carries the changes of a session.
-type carrier struct {
-	stop  context.CancelFunc
-	ended chan struct{}
-}
-
-// carry makes a stream the one that carries the session's changes, in place of the one
-// before, for whose end it waits. The context ends when the stream has to. The caller
-// calls end when it has.
-func (s *session) carry(request context.Context) (ctx context.Context, end func()) {
-	ctx, stop := context.WithCancel(request)
-	unwatch := context.AfterFunc(s.ctx, stop)
-	now := &carrier{stop, make(chan struct{})}
 	s.mu.Lock()
-	before := s.carrier
-	s.carrier = now
-	s.mu.Unlock()
-	if before != nil {
-		before.stop()
-		<-before.ended // at most as long as a last write takes
+	defer s.mu.Unlock()
+	if s.carrier != nil {
+		s.carrier.stop()
 	}
-	return ctx, func() {
-		unwatch()
-		stop()
-		close(now.ended)
+}
+
+// carry makes a stream the one that carries the session's changes. It ends the one
+// before.
+func (s *session) carry(by *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.carrier != nil {
+		s.carrier.stop()
+	}
+	s.carrier = by
+	s.changes.onWake(by.wake)
+	if s.ctx.Err() != nil {
+		by.stop()
+	}
+}
+
+// uncarry forgets a stream that has ended.
+func (s *session) uncarry(by *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.carrier == by {
+		s.carrier = nil
+		s.changes.onWake(nil)
 	}
 }
 

@@ -396,6 +396,43 @@ func FuzzStdio(f *testing.F) {
 	})
 }
 
+// TestSlowAfterAll checks that requests that were fast before, and are not now,
+// do not keep others waiting for long.
+func TestSlowAfterAll(t *testing.T) {
+	s, _ := fixture(t)
+	hold := make(chan struct{})
+	held := false
+	add(s, domain.Define(domain.Tool{Name: "moody", Description: "Is fast once."}, func(ctx context.Context, _ noInput) (domain.ToolResult, error) {
+		if held {
+			select {
+			case <-hold:
+			case <-ctx.Done():
+			}
+		}
+		return domain.Text("done"), nil
+	}))
+	c := dial(t, s)
+	call := func(id int) { c.send(request(fmt.Sprint(id), "tools/call", `{"name":"moody"}`, false)) }
+	for s.pace.of([]byte(`"moody"`)).Load() == 0 {
+		call(0)
+		c.receive()
+	}
+	held = true
+	for id := range 100 {
+		call(id)
+	}
+	c.send(request(`"p"`, "ping", `{}`, false))
+	if got, want := c.receive(), `{"jsonrpc":"2.0","id":"p","result":{}}`; got != want {
+		t.Fatalf("got %s; want %s", got, want)
+	}
+	close(hold)
+	for range 100 {
+		if got := c.receive(); !strings.Contains(got, `"text":"done"`) {
+			t.Fatal(got)
+		}
+	}
+}
+
 // TestBeforeAnswers checks that what has to happen before answers does, over
 // both transports.
 func TestBeforeAnswers(t *testing.T) {

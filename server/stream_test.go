@@ -3,7 +3,6 @@ package server
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -25,7 +24,7 @@ type streaming struct {
 	handler  *httpHandler
 	registry *domain.Registry
 	session  *session
-	conns    pipes
+	who      caller
 	shutdown func()
 	began    time.Time
 }
@@ -42,19 +41,15 @@ func onPipes(t *testing.T, name string, test func(s *streaming)) {
 			stopping, stop := context.WithCancel(t.Context())
 			defer stop()
 			s := &streaming{T: t, registry: registry, shutdown: stop, began: time.Now()}
-			s.handler = server.newHTTPHandler(stopping, HTTPOptions{Path: "/mcp", SessionTTL: 5 * time.Minute, MaxSessions: 1, Authenticator: tokens})
-			s.conns = make(pipes)
-			over := &http.Server{Handler: s.handler}
-			go over.Serve(s.conns)
-			s.session, _ = s.handler.sessions.create("token:ann")
+			s.handler = server.newHTTPHandler(stopping, HTTPOptions{SessionTTL: 5 * time.Minute, MaxSessions: 1, Authenticator: tokens})
+			s.who = caller{authenticator: tokens, authorization: "Bearer secret"}
+			s.who.principal, _ = tokens.Authenticate(s.who.authorization)
+			s.session, _ = s.handler.sessions.create(s.who.principal.ID)
 			s.session.completeHandshake("2025-11-25", nil, "")
 			s.handler.sessions.release(s.session)
 			test(s)
 			s.shutdown()
-			time.Sleep(lastWriteTime)
-			s.settle()
-			over.Close()
-			synctest.Wait()
+			s.handler.waitForStreams()
 			if held := server.streams.InUse(); held != 0 || s.session.busy != 0 {
 				t.Errorf("%d streams are counted, the session has %d uses", held, s.session.busy)
 			}
@@ -62,41 +57,44 @@ func onPipes(t *testing.T, name string, test func(s *streaming)) {
 	})
 }
 
-// pipes is a listener of pipes, once.
-type pipes chan net.Conn
-
-func (p pipes) Accept() (net.Conn, error) {
-	if c, ok := <-p; ok {
-		return c, nil
-	}
-	return nil, net.ErrClosed
-}
-
-func (p pipes) Close() error   { close(p); return nil }
-func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
-
 // clientEnd is the client's end of a stream.
 type clientEnd struct {
 	net.Conn
 	lines *bufio.Reader
 }
 
+// leftUnread is the connection of a client that goes when it is written to.
+type leftUnread struct{ left bool }
+
+func (c *leftUnread) Write(b []byte) (int, error)        { c.left = true; return len(b), nil }
+func (c *leftUnread) SetWriteDeadline(t time.Time) error { return nil }
+func (c *leftUnread) gone() bool                         { return c.left }
+func (c *leftUnread) interrupt()                         {}
+func (c *leftUnread) Close() error                       { return nil }
+
 // open opens a stream and returns the client's end.
 func (s *streaming) open() clientEnd {
 	ours, theirs := net.Pipe()
-	s.conns <- ours
-	fmt.Fprintf(theirs, "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer secret\r\n"+
-		"Accept: text/event-stream\r\n%s: %s\r\n\r\n", sessionHeader, s.session.id)
-	resp, err := http.ReadResponse(bufio.NewReader(theirs), nil)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		s.Fatal(resp, err)
+	s.carry(takenConn{ours})
+	return clientEnd{theirs, bufio.NewReader(theirs)}
+}
+
+// carry begins a stream that is written to out.
+func (s *streaming) carry(out streamOutput) {
+	ses, ok := s.handler.sessions.acquire(s.session.id, s.session.owner)
+	if !ok || !s.handler.server.streams.TryAcquire(ses.owner, 1) {
+		s.Fatal("no stream")
 	}
+	s.handler.streams.Add(1)
+	(&stream{handler: s.handler, session: ses, who: s.who}).start(out)
 	s.settle()
-	return clientEnd{theirs, bufio.NewReader(resp.Body)}
 }
 
 // settle waits until all that has happened is served.
-func (s *streaming) settle() { synctest.Wait() }
+func (s *streaming) settle() {
+	time.Sleep(2 * perhapsTime)
+	synctest.Wait()
+}
 
 // toggle changes the list of tools.
 func (s *streaming) toggle(on bool) {
@@ -144,6 +142,13 @@ func TestStreamEnds(t *testing.T) {
 		s.settle()
 		s.count(0)
 	})
+	onPipes(t, "a change postpones the keep-alive", func(s *streaming) {
+		c := s.open()
+		time.Sleep(10 * time.Second)
+		s.toggle(false)
+		s.reads(c, toolsChanged, 10)
+		s.reads(c, ": keep-alive", 25)
+	})
 	onPipes(t, "the client goes", func(s *streaming) {
 		s.open().Close()
 		s.count(1)
@@ -190,6 +195,15 @@ func TestStreamEnds(t *testing.T) {
 			s.count(0)
 		})
 	}
+	onPipes(t, "a stream of a session that is ending", func(s *streaming) {
+		s.session.close()
+		s.reads(s.open(), "EOF", 0)
+	})
+	onPipes(t, "a stream of a server that is stopping", func(s *streaming) {
+		s.shutdown()
+		s.session.ctx = context.Background() // as that of a session that began since
+		s.reads(s.open(), "EOF", 0)
+	})
 }
 
 // TestStreamKeepsChanges checks that a change that did not reach the client
@@ -205,12 +219,16 @@ func TestStreamKeepsChanges(t *testing.T) {
 		s.count(0)
 		s.reads(s.open(), toolsChanged, 0)
 	})
+	onPipes(t, "the client went while it was written", func(s *streaming) {
+		s.carry(&leftUnread{})
+		s.toggle(false)
+		s.reads(s.open(), toolsChanged, 0)
+	})
 	onPipes(t, "the client did not read", func(s *streaming) {
 		first := s.open()
 		s.toggle(false)
 		second := s.open()
 		time.Sleep(lastWriteTime)
-		s.settle()
 		s.reads(first, "EOF", 1)
 		s.settle()
 		s.count(1)
@@ -233,7 +251,8 @@ func TestStreamKeepsChanges(t *testing.T) {
 	})
 }
 
-// TestStreamTransports checks streams over each kind of connection.
+// TestStreamTransports checks streams on connections that net/http gives away, and
+// on those it does not.
 func TestStreamTransports(t *testing.T) {
 	for _, transport := range []struct {
 		name       string

@@ -111,7 +111,7 @@ func TestHTTPStreamConnection(t *testing.T) {
 	}
 }
 
-// TestHTTPStreamMemory holds the streams of 1,000 sessions to 32 kB each. As with
+// TestHTTPStreamMemory holds the streams of 1,000 sessions to 12 kB each. As with
 // sessions, the measure is resident memory after a first round, by which the
 // process has what opening that many takes at all. The first streams are closed by
 // their clients, which the server must notice, and the others by the server, which
@@ -145,7 +145,7 @@ func TestHTTPStreamMemory(t *testing.T) {
 	after := s.settledMemory(t)
 	each := (after - before) * 1024 / many
 	t.Logf("%d kB, and %d with %d streams: %d bytes each", before, after, many, each)
-	if each > 32_000 {
+	if each > 12_000 {
 		t.Errorf("a stream takes %d bytes", each)
 	}
 	must(t, s.cmd.Process.Signal(syscall.SIGTERM))
