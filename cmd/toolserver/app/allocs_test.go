@@ -11,7 +11,7 @@ import (
 // TestAllocations bounds what a call over stdio allocates, with the log on: allocating and
 // collecting is a quarter of what a short call costs. The race detector has pools forget.
 func TestAllocations(t *testing.T) {
-	const calls, most = 5_000, 26
+	const calls, most = 5_000, 28
 	a := served(t)
 	serve := func() {
 		in := &repeated{line: []byte(echoCall(5, "") + "\n"), left: calls}
