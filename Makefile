@@ -37,8 +37,8 @@ test-windows:
 # Measures the server beside its peers and, with BEFORE=commit, beside itself as
 # it was then; docs/performance.md explains the table.
 bench: build
-	go test -run xx -bench . -benchmem ./domain/... ./server ./tools/... ./sandbox/...
-	go run ./bench -write docs/performance.md $(if $(BEFORE),-before $(BEFORE))
+	go test -run xx -bench . -benchmem ./domain/... ./server ./sandbox/... ./text/... ./tools/... ./upstream/... ./wire/...
+	go run ./test/bench -write docs/performance.md $(if $(BEFORE),-before $(BEFORE))
 
 # Five minutes of everything at once, against servers that must neither err nor
 # grow.

@@ -1,4 +1,4 @@
-module toolserver
+module github.com/toolserver/toolserver
 
 go 1.26.0
 

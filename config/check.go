@@ -11,16 +11,16 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"toolserver/domain"
-	"toolserver/domain/nearest"
-	"toolserver/sandbox"
-	"toolserver/sandbox/command"
-	"toolserver/sandbox/netguard"
-	"toolserver/sandbox/pathguard"
-	"toolserver/server"
-	"toolserver/tools/files"
-	"toolserver/tools/google/calendar"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/server"
+	"github.com/toolserver/toolserver/tools/files"
+	"github.com/toolserver/toolserver/tools/google/calendar"
 )
 
 // check reports what the types of the configuration do not say.

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/config"
-	"toolserver/sandbox"
-	"toolserver/sandbox/command"
-	"toolserver/tools/declare"
-	"toolserver/tools/files"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
 func load(t *testing.T, yaml string) (*config.Loaded, error) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/config"
-	"toolserver/sandbox"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/sandbox"
 )
 
 // TestGoogleCredentials reads the file that the Google Cloud console offers, and names files that are something else.

@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"toolserver/config/yamlconf"
-	"toolserver/config/yamledit"
-	"toolserver/osfile"
-	"toolserver/tools/upstream"
+	"github.com/toolserver/toolserver/config/yamlconf"
+	"github.com/toolserver/toolserver/config/yamledit"
+	"github.com/toolserver/toolserver/osfile"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 // Entry is an entry of mcp_servers as a file has it: references such as ${TOKEN} stand for

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // A slip is a form of entries that mean something else than their writer thinks, with what

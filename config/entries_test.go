@@ -6,8 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"toolserver/sandbox/command"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 func TestPathSlips(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"toolserver/config/yamlconf"
-	"toolserver/config/yamledit"
+	"github.com/toolserver/toolserver/config/yamlconf"
+	"github.com/toolserver/toolserver/config/yamledit"
 )
 
 // section is where the entries are that are edited.

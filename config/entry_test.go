@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/config/yamledit"
-	"toolserver/tools/upstream"
+	"github.com/toolserver/toolserver/config/yamledit"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 func TestEditEntries(t *testing.T) {

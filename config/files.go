@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/sandbox"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // Policy returns what tools may touch. The files that the program itself obeys

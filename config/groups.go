@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 // unusedGroups returns a warning for each group that something is for and nobody is in,

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/config/yamlconf"
-	"toolserver/sandbox"
-	"toolserver/structschema"
+	"github.com/toolserver/toolserver/config/yamlconf"
+	"github.com/toolserver/toolserver/domain/structschema"
+	"github.com/toolserver/toolserver/sandbox"
 )
 
 // Loaded is a configuration and where it comes from.

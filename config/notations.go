@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"toolserver/sandbox"
-	"toolserver/sandbox/netguard"
-	"toolserver/tools/httpcall"
-	"toolserver/tools/prompts"
-	"toolserver/tools/resources"
-	"toolserver/tools/system"
-	"toolserver/tools/upstream"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/tools/prompts"
+	"github.com/toolserver/toolserver/tools/resources"
+	"github.com/toolserver/toolserver/tools/system"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 // A notation is how a text has to be written that a field with a tag format or keys holds. Its schema

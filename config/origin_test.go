@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"toolserver/config"
+	"github.com/toolserver/toolserver/config"
 )
 
 // desk is a user with a home directory, a project in it and a place outside.

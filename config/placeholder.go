@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/config/yamlconf"
+	"github.com/toolserver/toolserver/config/yamlconf"
 )
 
 // Clients that have no value for an optional setting pass on its placeholder as it

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/config"
+	"github.com/toolserver/toolserver/config"
 )
 
 // Values that the program that started the server was to replace are unset.

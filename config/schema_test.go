@@ -8,9 +8,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"gopkg.in/yaml.v3"
 
-	"toolserver/config"
-	"toolserver/tools/prompts"
-	"toolserver/tools/resources"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/tools/prompts"
+	"github.com/toolserver/toolserver/tools/resources"
 )
 
 // wrongFiles are refused by the loader and by the schema.

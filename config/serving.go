@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/server"
+	"github.com/toolserver/toolserver/server"
 )
 
 // Certificate returns the certificate for HTTPS, nil if none is configured. One that no

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/config"
+	"github.com/toolserver/toolserver/config"
 )
 
 // TestServing has an address, origin, host or path that nobody could reach, each with what

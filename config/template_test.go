@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/config"
-	"toolserver/domain"
-	"toolserver/tools/system"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/tools/system"
 )
 
 // TestTemplateUncommented removes the comment sign of each key, alone and of all together:

@@ -3,11 +3,11 @@ package config
 import (
 	"reflect"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/tools"
-	"toolserver/tools/declare"
-	"toolserver/tools/google"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/tools"
+	"github.com/toolserver/toolserver/tools/google"
 )
 
 // ToolSections is the section tools of the file, by tool. Which keys a tool has

@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"toolserver/config/yamlconf"
-	"toolserver/sandbox"
+	"github.com/toolserver/toolserver/config/yamlconf"
+	"github.com/toolserver/toolserver/sandbox"
 )
 
 // Trust is a content of a file that a person has trusted.

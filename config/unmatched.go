@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"toolserver/domain/nearest"
-	"toolserver/sandbox/command"
-	"toolserver/sandbox/glob"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/glob"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // maxLooked bounds the files that are looked at for one entry with wildcards.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/config"
+	"github.com/toolserver/toolserver/config"
 )
 
 // Entries that could not match are errors with their place, and say what to write.

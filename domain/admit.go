@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"toolserver/share"
+	"github.com/toolserver/toolserver/domain/share"
 )
 
 // Limits bound what callers can ask for. Zero means no limit, except for

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"toolserver/rawjson"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // DefaultMaxResultChars is how much text a result may have if configuration
@@ -76,7 +77,7 @@ func (c *Call) bound(out outcome) (outcome, error) {
 	}
 	n := out.size()
 	if n > maxOutcomeBytes {
-		return out, Errorf(CodeExecutionFailed, "%s: the answer has %s bytes; at most %s are allowed", c.Name, Thousands(n), Thousands(maxOutcomeBytes))
+		return out, Errorf(CodeExecutionFailed, "%s: the answer has %s bytes; at most %s are allowed", c.Name, brief.Thousands(n), brief.Thousands(maxOutcomeBytes))
 	}
 	c.Record.ResultBytes = n
 	return out, nil
@@ -104,7 +105,7 @@ func (c *Call) boundResult(r *ToolResult) error {
 	kept := c.keep(string(b))
 	if c.Tool.strictOutput() {
 		r.Content = append(slices.Clone(r.Content), Content{Type: TextContent, Text: fmt.Sprintf(
-			"%s: the structured result has %s characters; at most %s are allowed. Read it with %s.", c.Name, Thousands(n), Thousands(maxChars), kept.Call(1))})
+			"%s: the structured result has %s characters; at most %s are allowed. Read it with %s.", c.Name, brief.Thousands(n), brief.Thousands(maxChars), kept.Call(1))})
 	}
 	c.replaceResults(r, kept)
 	return nil
@@ -138,7 +139,7 @@ func (c *Call) cut(r *ToolResult, maxChars int) bool {
 	first := text[:kept.first]
 	_, closing := marksAround(kept.spans, 0, kept.first)
 	content[0].Text = first + closing + fmt.Sprintf("\n\n[Output truncated: showing %s of %s characters from %s. Page 1 of %d; to read on: %s]",
-		Thousands(utf8.RuneCountInString(first)), Thousands(all), c.Name, kept.Pages, kept.Call(2))
+		brief.Thousands(utf8.RuneCountInString(first)), brief.Thousands(all), c.Name, kept.Pages, kept.Call(2))
 	r.Content = content
 	if failure, ok := r.Results.(failureEnvelope); ok {
 		failure.Message = content[0].Text

@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"toolserver/share"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/share"
 )
 
 // Call is one request on its way through the executor: of a tool, a resource, a
@@ -94,10 +95,10 @@ const maxNested = 4
 func CallTool(ctx context.Context, name string, args json.RawMessage) (ToolResult, error) {
 	outer := callOf(ctx)
 	if outer.exec == nil {
-		return ToolResult{}, Errorf(CodeInternal, "%s is called outside any call", ClipName(name))
+		return ToolResult{}, Errorf(CodeInternal, "%s is called outside any call", brief.Name(name))
 	}
 	c := &Call{
-		Method: outer.Method, Name: ClipName(name), Session: outer.Session, Raw: args,
+		Method: outer.Method, Name: brief.Name(name), Session: outer.Session, Raw: args,
 		exec: outer.exec, catalog: outer.catalog, client: outer.client, outer: outer,
 	}
 	out, err := c.within(ctx)

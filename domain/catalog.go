@@ -12,7 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/nearest"
 )
 
 // Settings are what configuration can change while the executor runs. Calls in
@@ -164,7 +165,7 @@ func (c *Catalog) Why(p Principal, name string) string {
 			return name + " is unavailable: it " + m.Reason
 		}
 	}
-	return fmt.Sprintf("no tool %q: no source offers it", ClipName(name))
+	return fmt.Sprintf("no tool %q: no source offers it", brief.Name(name))
 }
 
 // allows reports whether p may know of something for audience a.
@@ -213,7 +214,7 @@ func (c *Catalog) FindResource(p Principal, uri string) (*Resource, Location, er
 			return found[0], Location{URI: uri}, nil
 		}
 	}
-	return nil, Location{}, ResourceNotFound(uri, fmt.Sprintf("no resource %q", ClipName(uri)))
+	return nil, Location{}, ResourceNotFound(uri, fmt.Sprintf("no resource %q", brief.Name(uri)))
 }
 
 // withholds reports whether something that rest would give access to is withheld from p, who
@@ -232,7 +233,7 @@ func (c *Catalog) Watch(ctx context.Context, p Principal, uri string, changed fu
 	switch {
 	case err != nil:
 	case r.Watch == nil:
-		err = &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("resource %s does not support subscriptions", ClipName(uri))}
+		err = &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("resource %s does not support subscriptions", brief.Name(uri))}
 	default:
 		if err = r.Watch(ctx, at, changed); err == nil {
 			return r, nil
@@ -258,7 +259,7 @@ func (c *Catalog) findTool(p Principal, name string) (*Tool, error) {
 			near, known := nearest.Tool(name, []string{m.Name})
 			itself := nearest.Plain(name) == nearest.Plain(m.Name)
 			if m.Kind == KindTool && !c.private && known && near != nil && (itself || !strings.Contains(err.Message, "did you mean")) {
-				err.Message = fmt.Sprintf("no tool %q: %s %s", ClipName(name), m.Name, m.Reason)
+				err.Message = fmt.Sprintf("no tool %q: %s %s", brief.Name(name), m.Name, m.Reason)
 				break
 			}
 		}
@@ -293,7 +294,7 @@ func (c *Catalog) findPrompt(p Principal, name string) (*Prompt, error) {
 			return prompt, nil
 		}
 	}
-	return nil, &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("no prompt %q", ClipName(name)), Hint: "Call prompts/list for the prompts there are."}
+	return nil, &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("no prompt %q", brief.Name(name)), Hint: "Call prompts/list for the prompts there are."}
 }
 
 // completer returns what completes the argument that q is about.
@@ -321,7 +322,7 @@ func (c *Catalog) completer(q CompleteQuery) (Completer, error) {
 			}
 		}
 		if len(found) != 1 {
-			return nil, &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("no resource template %q", ClipName(q.Template)),
+			return nil, &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("no resource template %q", brief.Name(q.Template)),
 				Hint: "Call resources/templates/list for those there are."}
 		}
 		complete = found[0].Complete

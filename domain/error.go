@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 // A Code is a JSON-RPC error code. Those of this server are from -32019 to -32000,
@@ -164,7 +166,7 @@ func publicError(name string, err error) *Error {
 
 // notFound is about a tool that is none of those the caller may call.
 func notFound(name string, tools []*Tool) *Error {
-	e := &Error{Code: CodeToolNotFound, Message: fmt.Sprintf("no tool %q", ClipName(name)), Hint: "Use one of the tools that the server lists."}
+	e := &Error{Code: CodeToolNotFound, Message: fmt.Sprintf("no tool %q", brief.Name(name)), Hint: "Use one of the tools that the server lists."}
 	var names []string
 	for _, t := range tools { // of a server whose tools are not known yet
 		if server, ok := strings.CutSuffix(t.Name, "sign_in"); ok && strings.HasSuffix(server, "__") && strings.HasPrefix(name, server) {
@@ -198,7 +200,7 @@ func ResourceNotFound(uri, message string) *Error {
 // InvalidArgument returns the error of arguments that satisfy the schema and that
 // the tool rejects.
 func InvalidArgument(tool, field, problem string) *Error {
-	return invalidArguments(tool, invalid(field, problem))
+	return invalidArguments(tool, schema.Invalid(field, problem))
 }
 
 func invalidArguments(tool string, err error) *Error {
@@ -206,7 +208,7 @@ func invalidArguments(tool string, err error) *Error {
 		Code: CodeInvalidParams, Message: tool + ": " + err.Error(), Err: err,
 		Hint: "Correct the arguments named in the message and call " + tool + " again.",
 	}
-	if bad, ok := errors.AsType[*InvalidArguments](err); ok {
+	if bad, ok := errors.AsType[*schema.InvalidArguments](err); ok {
 		e.Data = map[string]any{"fields": bad.Fields}
 	}
 	return e

@@ -12,7 +12,8 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"toolserver/share"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/share"
 )
 
 // Executor is the one way to do anything for a caller: to run a tool, read a
@@ -118,7 +119,7 @@ func (e *Executor) Start(ctx context.Context, cmd ExecuteToolCommand, done func(
 
 func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(ToolResult, error)) *Call {
 	c := e.newCall("tools/call", cmd.Session, cmd.Client, func(out outcome, err error) { done(out.Tool, err) })
-	c.name(ClipName(cmd.Tool))
+	c.name(brief.Name(cmd.Tool))
 	c.Raw, c.Record.ArgsBytes, c.cancel = cmd.Arguments, len(cmd.Arguments), cmd.Cancel
 	c.find = (*Call).findTool
 	return c

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +15,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"toolserver/rawjson"
+	"github.com/santhosh-tekuri/jsonschema/v5"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 type none struct{}
@@ -439,7 +442,7 @@ func TestV2Contract(t *testing.T) {
 }
 
 // checkOutput checks structured content as a client does.
-func checkOutput(t *testing.T, schema *ToolOutputSchema, structured any) error {
+func checkOutput(t *testing.T, output *schema.Output, structured any) error {
 	t.Helper()
 	b, err := json.Marshal(structured)
 	if err != nil {
@@ -449,14 +452,19 @@ func checkOutput(t *testing.T, schema *ToolOutputSchema, structured any) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return compile(t, schema.raw()).Validate(v)
+	raw, _ := output.MarshalJSON() // never fails
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("output.json", bytes.NewReader(raw)); err != nil {
+		t.Fatal(err)
+	}
+	return c.MustCompile("output.json").Validate(v)
 }
 
 func TestOutputSchema(t *testing.T) {
 	type out struct {
 		Path string `json:"path" doc:"Where."`
 	}
-	schema, err := ParseOutputSchema([]byte(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`))
+	numbered, err := schema.ParseOutput([]byte(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -464,16 +472,16 @@ func TestOutputSchema(t *testing.T) {
 		results any
 		valid   bool
 	}{{map[string]any{"n": 1}, true}, {map[string]any{"n": "x"}, false}, {nil, false}} {
-		if err := checkOutput(t, schema, test.results); (err == nil) != test.valid {
+		if err := checkOutput(t, numbered, test.results); (err == nil) != test.valid {
 			t.Errorf("%v: %v", test.results, err)
 		}
 		x := tool("x", func(context.Context) (ToolResult, error) { r := Text(""); r.Results = test.results; return r, nil })
-		x.Output = schema
+		x.Output = numbered
 		if r, err := run(t, x, `{}`); err != nil || !reflect.DeepEqual(r.Results, test.results) { // it is for the client to check
 			t.Errorf("%v: %v, %v", test.results, r, err)
 		}
 	}
-	own := OutputOf[out]()
+	own := schema.OutputOf[out]()
 	for _, v := range []any{out{"x"}, Failure("a", "b", "c").Results, truncatedResults{}} {
 		if err := checkOutput(t, own, v); err != nil {
 			t.Errorf("%v: %v", v, err)

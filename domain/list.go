@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/toolserver/toolserver/domain/brief"
 )
 
 // A List is the result of a tool that finds many things. It is bounded by whole entries, so
@@ -90,9 +92,9 @@ func (l List[T]) Result(ctx context.Context) (ToolResult, error) {
 func (l List[T]) none() string {
 	switch {
 	case l.Offset > 0 && l.Total > 0:
-		return fmt.Sprintf("%s at offset %s: there are %s", l.None, Thousands(l.Offset), Thousands(l.Total))
+		return fmt.Sprintf("%s at offset %s: there are %s", l.None, brief.Thousands(l.Offset), brief.Thousands(l.Total))
 	case l.Offset > 0:
-		return fmt.Sprintf("%s after the first %s", l.None, Thousands(l.Offset))
+		return fmt.Sprintf("%s after the first %s", l.None, brief.Thousands(l.Offset))
 	}
 	return l.None
 }
@@ -107,7 +109,7 @@ func (l List[T]) notes(next int) []string {
 		how = l.Next(next)
 	}
 	if l.Total > 0 {
-		total = " of " + Thousands(l.Total)
+		total = " of " + brief.Thousands(l.Total)
 	}
-	return append([]string{fmt.Sprintf("entries %s to %s%s; there are more: %s", Thousands(l.Offset+1), Thousands(next), total, how)}, l.Notes...)
+	return append([]string{fmt.Sprintf("entries %s to %s%s; there are more: %s", brief.Thousands(l.Offset+1), brief.Thousands(next), total, how)}, l.Notes...)
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 type named struct {
@@ -23,7 +26,7 @@ func listing(all []named) Tool {
 	type input struct {
 		Offset int `json:"offset" default:"0" min:"0" max:"1000000"`
 	}
-	return Define(Tool{Name: "names", Description: "List names.", Output: OutputOf[nameList]()}, func(ctx context.Context, in input) (ToolResult, error) {
+	return Define(Tool{Name: "names", Description: "List names.", Output: schema.OutputOf[nameList]()}, func(ctx context.Context, in input) (ToolResult, error) {
 		l := ListFrom(all, in.Offset)
 		l.None = "no names"
 		l.Text = func(shown []named) string {
@@ -69,7 +72,7 @@ func TestListPages(t *testing.T) {
 				}
 				seen++
 			}
-			says := fmt.Sprintf("of %s; there are more: call again with offset=%d]", Thousands(count), page.Next)
+			says := fmt.Sprintf("of %s; there are more: call again with offset=%d]", brief.Thousands(count), page.Next)
 			if (page.Next > 0) != strings.HasSuffix(text, says) {
 				t.Errorf("at %d of %d: %s", next, count, text)
 			}
@@ -82,7 +85,7 @@ func TestListPages(t *testing.T) {
 		}
 		want := "[no names after the first 5,000]"
 		if count > 0 {
-			want = "[no names at offset 5,000: there are " + Thousands(count) + "]"
+			want = "[no names at offset 5,000: there are " + brief.Thousands(count) + "]"
 		}
 		if text, page := read(5000); text != want || len(page.Names) != 0 {
 			t.Errorf("beyond the end of %d: %q", count, text)

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
+
+	"github.com/toolserver/toolserver/domain/brief"
 )
 
 // Untrusted returns text that somebody else wrote between two marks with a word that its author cannot know. However
@@ -57,7 +59,7 @@ func (c *Call) clip(text string, n int) string {
 		return text
 	}
 	_, closing := marksAround(c.spans(text), n, n)
-	return clip(text, n) + closing
+	return brief.Clip(text, n) + closing
 }
 
 // marksAround returns the marks that a part of a text needs in front of it and behind it.

@@ -3,6 +3,8 @@ package domain
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 // TestPeople has lists of people in the forms of other APIs stand for texts with commas.
@@ -10,7 +12,7 @@ func TestPeople(t *testing.T) {
 	type input struct {
 		To string `json:"to" list:"true" doc:"People."`
 	}
-	schema := SchemaOf[input]()
+	schema := schema.Of[input]()
 	for form, want := range map[string]string{
 		`"a@x.org"`:                    "a@x.org",
 		`["a@x.org","b@x.org"]`:        "a@x.org, b@x.org",

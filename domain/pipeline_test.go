@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 var (
@@ -387,11 +389,11 @@ func TestStructuredIsJSON(t *testing.T) {
 
 // TestStructuredIsBounded checks structured content whose text is short.
 func TestStructuredIsBounded(t *testing.T) {
-	strict, err := ParseOutputSchema([]byte(`{"type":"object","properties":{"rows":{"type":"array"}},"required":["rows"]}`))
+	strict, err := schema.ParseOutput([]byte(`{"type":"object","properties":{"rows":{"type":"array"}},"required":["rows"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, output := range []*ToolOutputSchema{nil, strict} {
+	for _, output := range []*schema.Output{nil, strict} {
 		big := tool("big", func(context.Context) (ToolResult, error) {
 			r := Text("3 rows")
 			r.Results = map[string]any{"rows": []string{strings.Repeat("x", 5<<20)}}
@@ -413,7 +415,7 @@ func TestStructuredIsBounded(t *testing.T) {
 // TestRaw checks that a raw handler gets what was sent, and that what it returns
 // is not touched.
 func TestRaw(t *testing.T) {
-	schema, err := ParseSchema([]byte(`{"type":"object","properties":{"a":{"type":"string","default":"x"},"n":{"type":"integer"}},"required":["n"]}`))
+	schema, err := schema.Parse([]byte(`{"type":"object","properties":{"a":{"type":"string","default":"x"},"n":{"type":"integer"}},"required":["n"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

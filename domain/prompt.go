@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 // A Prompt is a text a person can have the client start a conversation with.
@@ -95,22 +97,22 @@ func (p *Prompt) filledIn(given map[string]string) map[string]string {
 
 // checkArguments validates the arguments given.
 func (p *Prompt) checkArguments(given map[string]string) error {
-	schema, object := Param{closed: true}, map[string]any{}
+	form, object := schema.Param{Closed: true}, map[string]any{}
 	for _, a := range p.Arguments {
-		f := Param{Name: a.Name}
+		f := schema.Param{Name: a.Name}
 		for _, v := range a.Values {
 			f.Enum = append(f.Enum, v)
 		}
 		if a.Required {
-			schema.required = append(schema.required, a.Name)
+			form.RequiredNames = append(form.RequiredNames, a.Name)
 		}
-		schema.Fields = append(schema.Fields, f)
+		form.Fields = append(form.Fields, f)
 	}
 	for name, value := range given {
 		object[name] = value
 	}
-	if found := schema.check(object); len(found) > 0 {
-		return invalidArguments("prompt "+p.Name, &InvalidArguments{found})
+	if found := form.Check(object); len(found) > 0 {
+		return invalidArguments("prompt "+p.Name, &schema.InvalidArguments{Fields: found})
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode"
 
-	"toolserver/rawjson"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // This file puts questions about a call to a person. What they read is what

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 // answering is a client whose user gives the same answer to every question.
@@ -75,7 +77,7 @@ func TestVisible(t *testing.T) {
 
 // TestQuestion checks what a person reads before they agree.
 func TestQuestion(t *testing.T) {
-	input, err := ParseSchema([]byte(`{"type":"object"}`))
+	input, err := schema.Parse([]byte(`{"type":"object"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

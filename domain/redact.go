@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/rawjson"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // Redacted stands where a secret was.
@@ -99,7 +100,7 @@ func (r *redactor) error(e *Error) {
 	if len(e.RawData) > maxRawData {
 		e.RawData = json.RawMessage(`{"truncated":true}`)
 	}
-	e.Message, e.Hint, e.RawData = clip(r.text(e.Message), maxErrorText), r.text(e.Hint), r.json(e.RawData)
+	e.Message, e.Hint, e.RawData = brief.Clip(r.text(e.Message), maxErrorText), r.text(e.Hint), r.json(e.RawData)
 	e.Data = r.members(e.Data)
 }
 

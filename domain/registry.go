@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/toolserver/toolserver/domain/brief"
 )
 
 // Registry merges what sources offer into one [Catalog] at a time. It is safe
@@ -353,7 +355,7 @@ func merge(settings Settings, sources []*sourceItems) *Catalog {
 				c.add(it.item)
 				continue
 			}
-			c.missing = append(c.missing, Missing{Kind: kind, Name: ClipName(name), Source: s.source.Name(), Reason: reason, Mistake: true})
+			c.missing = append(c.missing, Missing{Kind: kind, Name: brief.Name(name), Source: s.source.Name(), Reason: reason, Mistake: true})
 		}
 	}
 	slices.SortFunc(c.tools, func(a, b *Tool) int { return cmp.Compare(a.Name, b.Name) })

@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"toolserver/share"
+	"github.com/toolserver/toolserver/domain/share"
 )
 
 // ResultStore keeps results that are too long for one answer, so that callers

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"toolserver/lazyregexp"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 // expressions are those of URI templates (RFC 6570): an operator, and variables.

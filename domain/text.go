@@ -3,12 +3,11 @@ package domain
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
-	"toolserver/rawjson"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // shortEntry is an entry of a [List] whose long values are cut.
@@ -32,7 +31,7 @@ func (c *Call) shorten(text string, results []byte, room int) (short shortEntry,
 		if max(utf8.RuneCountInString(short.text), utf8.RuneCount(short.results)/structuredShare) > room {
 			continue
 		}
-		short.note = fmt.Sprintf("the entry is too long: what has more than %s bytes is cut", Thousands(most))
+		short.note = fmt.Sprintf("the entry is too long: what has more than %s bytes is cut", brief.Thousands(most))
 		if c.exec != nil {
 			short.note += "; all of it: " + c.keep(string(results)).Call(1)
 		}
@@ -48,7 +47,7 @@ func (c *Call) cutLines(text string, most int) string {
 	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		lines[i] = clip(line, most)
+		lines[i] = brief.Clip(line, most)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -73,38 +72,4 @@ func replaceStrings(raw []byte, replace func(s string, end int) (by string, ok b
 		}
 	}
 	return append(out, raw[copied:]...)
-}
-
-// maxName bounds a name that came with a request, in bytes.
-const maxName = 100
-
-// ClipName shortens a name that came with a request, for a message or the log.
-func ClipName(name string) string { return clip(name, maxName) }
-
-// clip cuts s to at most n bytes, between runes.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "..."
-}
-
-// Thousands writes n with separators, as people read it: 12,345.
-func Thousands[N int | int64](n N) string {
-	s := strconv.FormatInt(int64(n), 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// OneLine quotes a name that would not look like one, for a line of text.
-func OneLine(name string) string {
-	if strings.ContainsFunc(name, unicode.IsControl) {
-		return strconv.Quote(name)
-	}
-	return name
 }

@@ -12,7 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"toolserver/rawjson"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // A Tool is one thing a caller can ask the server to do. It is a plain value:
@@ -25,8 +27,8 @@ type Tool struct {
 	Description string // for the model and for -help
 	Category    string // file, system, web, ...
 
-	Input       *ToolInputSchema
-	Output      *ToolOutputSchema // of structured results; nil if the tool has none
+	Input       *schema.Input
+	Output      *schema.Output // of structured results; nil if the tool has none
 	Annotations Annotations
 
 	Groups          []string      // principals in any of these may call it; empty means everyone
@@ -114,13 +116,13 @@ func (a Arguments) JSON() (json.RawMessage, error) {
 }
 
 // Define completes t: its input schema comes from the struct In (see
-// [SchemaOf]), and its handler calls run with the arguments in such a struct.
+// [schema.Of]), and its handler calls run with the arguments in such a struct.
 func Define[In any](t Tool, run func(context.Context, In) (ToolResult, error)) Tool {
-	t.Input = SchemaOf[In]()
-	described := sync.OnceValue(structOf[In])
+	t.Input = schema.Of[In]()
+	described := sync.OnceValue(schema.StructOf[In])
 	t.Run = func(ctx context.Context, args Arguments) (ToolResult, error) {
 		var in In
-		if err := assign(reflect.ValueOf(&in).Elem(), described(), map[string]any(args)); err != nil {
+		if err := schema.Assign(reflect.ValueOf(&in).Elem(), described(), map[string]any(args)); err != nil {
 			return ToolResult{}, &Error{Code: CodeInvalidParams, Message: t.Name + ": " + err.Error(), Err: err}
 		}
 		return run(ctx, in)
@@ -142,7 +144,7 @@ func validName(name string) bool {
 }
 
 func errName(name string) error {
-	return fmt.Errorf("tool name %q does not match ^[a-zA-Z0-9_-]{1,64}$", ClipName(name))
+	return fmt.Errorf("tool name %q does not match ^[a-zA-Z0-9_-]{1,64}$", brief.Name(name))
 }
 
 func (t *Tool) kind() (Kind, string) { return KindTool, t.Name }
@@ -195,7 +197,7 @@ func (t *Tool) check() error {
 
 // strictOutput reports whether clients hold results to a schema of another server. Its
 // results are passed on as they are, also those that break it.
-func (t *Tool) strictOutput() bool { return t.Output != nil && !t.Output.derived }
+func (t *Tool) strictOutput() bool { return t.Output != nil && !t.Output.Derived }
 
 // looksLike reports whether t and old, which may be nil, are the same to
 // callers.
@@ -203,8 +205,8 @@ func (t *Tool) looksLike(old *Tool) bool {
 	return old != nil && t.Name == old.Name && t.Title == old.Title && t.Description == old.Description && t.Category == old.Category &&
 		t.Annotations == old.Annotations && t.Structured == old.Structured && t.Listing == old.Listing && t.Disabled == old.Disabled &&
 		t.ComplianceLevel == old.ComplianceLevel &&
-		slices.Equal(t.Groups, old.Groups) && bytes.Equal(t.Listed, old.Listed) && bytes.Equal(t.Input.raw(), old.Input.raw()) &&
-		(t.Output == nil) == (old.Output == nil) && (t.Output == nil || bytes.Equal(t.Output.raw(), old.Output.raw()))
+		slices.Equal(t.Groups, old.Groups) && bytes.Equal(t.Listed, old.Listed) && bytes.Equal(t.Input.Raw(), old.Input.Raw()) &&
+		(t.Output == nil) == (old.Output == nil) && (t.Output == nil || bytes.Equal(t.Output.Raw(), old.Output.Raw()))
 }
 
 // Uses is the set of what a tool touches outside its arguments.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"net/url"
 	"strings"
+
+	"github.com/toolserver/toolserver/domain/brief"
 )
 
 // This file notes in the record of a call what it touched, and what policy did not allow.
@@ -63,7 +65,7 @@ func (c *Call) touches(in *map[string][]string, name, value string) {
 	if *in == nil {
 		*in = map[string][]string{}
 	}
-	(*in)[name] = append((*in)[name], clip(c.catalog.redactor.text(value), maxTarget))
+	(*in)[name] = append((*in)[name], brief.Clip(c.catalog.redactor.text(value), maxTarget))
 }
 
 // noteRefusals notes what kept the call from its work, or a part of it.
@@ -83,7 +85,7 @@ func (c *Call) noteRefusals(result *ToolResult, failed *Error) {
 		why = append(why, c.explained(result))
 	}
 	for _, r := range append(why, result.Refused...) {
-		r.Reason = clip(Visible(c.catalog.redactor.text(r.Reason)), maxTarget)
+		r.Reason = brief.Clip(Visible(c.catalog.redactor.text(r.Reason)), maxTarget)
 		c.Record.Refused = append(c.Record.Refused, r)
 	}
 }

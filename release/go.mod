@@ -1,4 +1,4 @@
-module toolserver/release
+module github.com/toolserver/toolserver/release
 
 go 1.26.0
 

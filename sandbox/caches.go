@@ -17,9 +17,9 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"toolserver/osfile"
-	"toolserver/sandbox/confine"
-	"toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/osfile"
+	"github.com/toolserver/toolserver/sandbox/confine"
+	"github.com/toolserver/toolserver/sandbox/process"
 )
 
 // This file is about where commands keep what they download and build, if policy does

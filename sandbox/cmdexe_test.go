@@ -3,7 +3,7 @@ package sandbox
 import (
 	"testing"
 
-	"toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/command"
 )
 
 func TestCmdexe(t *testing.T) {

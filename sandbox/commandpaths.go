@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/sandbox/command"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // paths checks the files a command names: what it writes against what the family for

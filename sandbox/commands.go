@@ -13,11 +13,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"toolserver/sandbox/command"
-	"toolserver/sandbox/netproxy"
-	"toolserver/sandbox/pathguard"
-	"toolserver/sandbox/process"
-	"toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/netproxy"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
 // Commands are the commands that their owner may run. Like files they are of one

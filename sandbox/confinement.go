@@ -11,8 +11,8 @@ import (
 	"sync"
 	"syscall"
 
-	"toolserver/sandbox/confine"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/confine"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // A confinement is what policy allows the commands of a tool, in the terms of the kernel.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/netguard"
 )
 
 // A Fetcher sends the HTTP requests of its owner. It follows the policy in force,

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/netguard"
 )
 
 func TestHostLists(t *testing.T) {

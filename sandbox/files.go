@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // A Reader is the part of the file system that its owner may read. It has no way to

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/command"
 )
 
 // endless is a script that reads its input and does not end. It is canceled once it has read.

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"sync"
 
-	"toolserver/osfile"
-	"toolserver/sandbox/confine"
-	"toolserver/sandbox/netproxy"
-	"toolserver/sandbox/process"
-	"toolserver/sandbox/runner"
-	"toolserver/share"
+	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/osfile"
+	"github.com/toolserver/toolserver/sandbox/confine"
+	"github.com/toolserver/toolserver/sandbox/netproxy"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
 // Kernel is what stays the same whatever policy is in force: what this machine has to

@@ -3,8 +3,8 @@ package sandbox
 import (
 	"testing"
 
-	"toolserver/sandbox/process"
-	"toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
 // owners are those of the tests.

@@ -5,9 +5,9 @@ import (
 	"maps"
 	"strings"
 
-	"toolserver/sandbox/confine"
-	"toolserver/sandbox/netguard"
-	"toolserver/sandbox/netproxy"
+	"github.com/toolserver/toolserver/sandbox/confine"
+	"github.com/toolserver/toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/netproxy"
 )
 
 // Network says what commands may reach: a word alone, or hosts.

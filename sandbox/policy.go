@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/sandbox/command"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // Policy says what tools may touch. Paths are absolute, except those in lists of tools,

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/command"
 )
 
 func TestPathLists(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/sandbox/command"
-	"toolserver/sandbox/confine"
-	"toolserver/sandbox/process"
-	"toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/confine"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
 // maxChildren is how many long-lived processes there may be, of all owners.

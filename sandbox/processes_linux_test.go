@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/process"
-	"toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
 // newProcesses returns a policy's sandbox in which upstream holds processes and reader

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/sandbox/command"
-	"toolserver/sandbox/confine"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/confine"
 )
 
 // This file says which programs the kernel lets commands start, and where they are.

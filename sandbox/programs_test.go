@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/command"
-	"toolserver/sandbox/confine"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/confine"
 )
 
 // programsIn makes programs in dir: content by relative path, links as "-> target".

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"sync"
 
-	"toolserver/sandbox/broker"
-	"toolserver/sandbox/pathguard"
-	"toolserver/sandbox/repository"
+	"github.com/toolserver/toolserver/sandbox/broker"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/repository"
 )
 
 // Settings are the section sandbox of the configuration.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/command"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // workspace returns a fresh directory, free of links.

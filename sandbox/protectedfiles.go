@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"toolserver/sandbox/pathguard"
-	"toolserver/sandbox/walk"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/walk"
 )
 
 // protectedFiles finds the files with protected names that there are where commands

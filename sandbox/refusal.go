@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/sandbox/broker"
-	"toolserver/sandbox/command"
-	"toolserver/sandbox/confine"
-	"toolserver/sandbox/pathguard"
-	"toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/broker"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/confine"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/process"
 )
 
 // What programs print when the kernel refuses them what it keeps no record of; see [containsAny].

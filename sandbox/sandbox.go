@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // A Sandbox is made once for each policy and hands owners what that lets them have.

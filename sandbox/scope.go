@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/sandbox/command"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // This file says what commands read where no list says it, beside the working directory

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"toolserver/osfile"
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // A scratch is a directory for the temporary files of commands, which may write

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/lazyregexp"
-	"toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/sandbox/command"
 )
 
 // What decisions and refusals say of the rule that made them.

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"toolserver/lazyregexp"
-	"toolserver/osfile"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // State is a private directory of its owner, for tokens, pins, catalogs and the like:

@@ -15,9 +15,9 @@ import (
 	"sync"
 	"testing"
 
-	"toolserver/sandbox/confine"
-	"toolserver/sandbox/process"
-	"toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/sandbox/confine"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/test/fakes/covered"
 )
 
 // TestMain lets the test binary be a supervisor, or hold a lock for another process.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/command"
 )
 
 // A toolchain is what programs need to do their work that policy does not list, since

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/command"
 )
 
 // newHomes makes a home directory with files, and a workspace.

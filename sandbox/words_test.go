@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/command"
 )
 
 // TestWords holds what words of a command name to the corpus: refused whatever

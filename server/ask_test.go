@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 // addAsking gives a fixture tools that ask.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 const canOpen = `"capabilities":{"elicitation":{"url":{}}}`

@@ -10,8 +10,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"toolserver/domain"
-	"toolserver/jsonrpc"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // change is something that clients can subscribe to.
@@ -235,7 +236,7 @@ func (l *listener) watch(c *domain.Catalog, who caller, p domain.Principal, uri 
 	ctx, end := context.WithCancel(context.Background())
 	defer func() {
 		if p := recover(); p != nil {
-			l.server.logPanic("watching a resource", domain.ClipName(uri), p)
+			l.server.logPanic("watching a resource", brief.Name(uri), p)
 			err = errPanicked
 		}
 		if err != nil {

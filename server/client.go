@@ -10,9 +10,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"toolserver/domain"
-	"toolserver/jsonrpc"
-	"toolserver/rawjson"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // An exchange is the client of the call it makes: notifications of the call are

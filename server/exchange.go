@@ -12,8 +12,9 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
-	"toolserver/domain"
-	"toolserver/jsonrpc"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // The methods of clients.
@@ -117,7 +118,7 @@ func (x *exchange) check() *jsonrpc.Error {
 		if x.meta.modern == modern {
 			return x.readState()
 		}
-		return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "%s is not a method of this protocol version", domain.ClipName(x.Method))
+		return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "%s is not a method of this protocol version", brief.Name(x.Method))
 	}
 	switch x.Method {
 	case methodInitialize, methodPing, methodSubscribe, methodUnsubscribe, methodLogLevel:
@@ -163,7 +164,7 @@ func (x *exchange) serve() {
 	case methodDiscover:
 		x.finish(x.discover())
 	default:
-		x.finish(nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "there is no method %s", domain.ClipName(x.Method)))
+		x.finish(nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "there is no method %s", brief.Name(x.Method)))
 	}
 }
 
@@ -206,7 +207,7 @@ func (s *Server) logPanic(doing, what string, p any) {
 // recover is deferred where a request is served. It answers for a panic.
 func (x *exchange) recover() {
 	if p := recover(); p != nil {
-		x.server.logPanic("a request", domain.ClipName(x.Method), p)
+		x.server.logPanic("a request", brief.Name(x.Method), p)
 		x.finish(nil, errPanicked)
 	}
 }
@@ -281,7 +282,7 @@ func (s *Server) openBatch(ctx context.Context, ses *session, who caller, batch 
 	for _, raw := range batch {
 		msg, err := parse(raw)
 		if err == nil && (msg.meta.modern || msg.Method == methodInitialize) {
-			err = invalidRequest(domain.ClipName(msg.Method) + " of this protocol version must not be part of a batch")
+			err = invalidRequest(brief.Name(msg.Method) + " of this protocol version must not be part of a batch")
 		}
 		if err != nil {
 			all.answer(jsonrpc.ErrorResponse(msg.ID, err), err.Code)

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/jsonrpc"
-	"toolserver/rawjson"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // takesBoth reports whether models see the text of results that have structured content, too:

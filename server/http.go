@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-	"toolserver/domain"
-	"toolserver/jsonrpc"
 )
 
 // HTTPOptions say how the server is reached over HTTP.
@@ -248,7 +249,7 @@ func checkSingle(header http.Header) *jsonrpc.Error {
 }
 
 func doubled(name string) *jsonrpc.Error {
-	return headerMismatch("there is more than one " + domain.ClipName(name) + " header")
+	return headerMismatch("there is more than one " + brief.Name(name) + " header")
 }
 
 func methodNotAllowed(w http.ResponseWriter, allow string) {
@@ -321,7 +322,7 @@ const (
 // rebinding). It answers a refused request itself.
 func (h *httpHandler) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
 	if !h.hostAllowed(r.Host) {
-		http.Error(w, "host "+domain.ClipName(r.Host)+" is not allowed; configure server.allowed_hosts", http.StatusForbidden)
+		http.Error(w, "host "+brief.Name(r.Host)+" is not allowed; configure server.allowed_hosts", http.StatusForbidden)
 		return false
 	}
 	origin := r.Header.Get("Origin")
@@ -334,7 +335,7 @@ func (h *httpHandler) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
 	}
 	listed := slices.Contains(h.opts.AllowedOrigins, origin)
 	if !listed && !sameOrigin(origin, r.Host) {
-		http.Error(w, "origin "+domain.ClipName(origin)+" is not allowed; configure server.allowed_origins", http.StatusForbidden)
+		http.Error(w, "origin "+brief.Name(origin)+" is not allowed; configure server.allowed_origins", http.StatusForbidden)
 		return false
 	}
 	if listed {

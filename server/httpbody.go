@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"toolserver/jsonrpc"
-	"toolserver/share"
+	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 const (

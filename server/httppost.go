@@ -10,9 +10,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"toolserver/domain"
-	"toolserver/jsonrpc"
-	"toolserver/rawjson"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // post serves a message from the client.
@@ -121,7 +121,7 @@ func (s *Server) checkHeaders(header http.Header, msg *message) *jsonrpc.Error {
 		case !ok:
 			return headerMismatch(h.name + " header is not valid Base64")
 		case presented != h.want:
-			return headerMismatch(fmt.Sprintf("%s header %q does not match the request's %q", h.name, domain.ClipName(presented), domain.ClipName(h.want)))
+			return headerMismatch(fmt.Sprintf("%s header %q does not match the request's %q", h.name, brief.Name(presented), brief.Name(h.want)))
 		}
 	}
 	if msg.Method == methodCall && named {
@@ -224,7 +224,7 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 // postBatch serves a JSON-RPC batch.
 func (h *httpHandler) postBatch(w http.ResponseWriter, r *http.Request, who caller, body []byte) {
 	if version := r.Header.Get(mcp.HeaderProtocolVersion); mcp.IsModernProtocol(version) || !knownVersion(version) {
-		writeError(w, nil, invalidRequest("protocol version "+domain.ClipName(version)+" has no batches"), http.StatusBadRequest)
+		writeError(w, nil, invalidRequest("protocol version "+brief.Name(version)+" has no batches"), http.StatusBadRequest)
 		return
 	}
 	ses, ok := h.session(w, r, who.principal)

@@ -11,9 +11,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"toolserver/domain"
-	"toolserver/jsonrpc"
-	"toolserver/sse"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+	"github.com/toolserver/toolserver/wire/sse"
 )
 
 // httpSink writes the messages of one HTTP response: one JSON document, or, as

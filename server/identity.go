@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 // Token is a bearer token that HTTP clients may present. Configuration holds

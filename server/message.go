@@ -6,9 +6,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"toolserver/domain"
-	"toolserver/jsonrpc"
-	"toolserver/rawjson"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // message is a message of a client, with what more than one method has of its
@@ -108,7 +108,7 @@ func (m *requestMeta) check() *jsonrpc.Error {
 }
 
 func unsupportedVersion(version string) *jsonrpc.Error {
-	version = domain.ClipName(version)
+	version = brief.Name(version)
 	return &jsonrpc.Error{Code: mcp.UNSUPPORTED_PROTOCOL_VERSION, Message: "protocol version " + version + " is not supported",
 		Data: map[string]any{"supported": mcp.ValidProtocolVersions, "requested": version}}
 }

@@ -8,8 +8,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"toolserver/domain"
-	"toolserver/rawjson"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // callTool serves tools/call. It returns with the handler; a call that is out of
@@ -51,7 +52,7 @@ func (x *exchange) logCall(tool string) func(domain.ToolResult, error) {
 			outcome = "error"
 		}
 		x.Log(domain.LogMessage{Level: domain.LogDebug, Logger: x.server.opts.Info.Name, Data: map[string]any{
-			"tool": domain.ClipName(tool), "outcome": outcome, "took_ms": float64(time.Since(begun).Microseconds()) / 1000,
+			"tool": brief.Name(tool), "outcome": outcome, "took_ms": float64(time.Since(begun).Microseconds()) / 1000,
 		}})
 	}
 }

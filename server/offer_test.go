@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 // documents are what a test server offers besides tools.

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 // TestParamHeaders holds a header that repeats an argument to the one that the call gets.
 func TestParamHeaders(t *testing.T) {
 	s, _ := fixture(t)
-	input, err := domain.ParseSchema([]byte(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`))
+	input, err := schema.Parse([]byte(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

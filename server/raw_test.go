@@ -6,14 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 // TestVerbatim checks that what another server says reaches the client as it
 // was: arguments, blocks, _meta, members of lists, error codes and data.
 func TestVerbatim(t *testing.T) {
 	s, _ := fixture(t)
-	schema, err := domain.ParseSchema([]byte(`{"type":"object","properties":{"a":{"type":"string","default":"x"}},"allOf":[{"required":["z"]}],"x-own":1}`))
+	schema, err := schema.Parse([]byte(`{"type":"object","properties":{"a":{"type":"string","default":"x"}},"allOf":[{"required":["z"]}],"x-own":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}

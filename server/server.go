@@ -17,8 +17,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
-	"toolserver/domain"
-	"toolserver/share"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/share"
 )
 
 // Options say how a [Server] presents itself, and its limits.

@@ -18,7 +18,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 type noInput struct{}

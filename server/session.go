@@ -13,10 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/jsonrpc"
-	"toolserver/rawjson"
-	"toolserver/share"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // session is one client's connection: the whole of a stdio server, what an
@@ -55,7 +56,7 @@ type handshake struct {
 func readClient(info json.RawMessage) string {
 	name, _ := rawjson.String(rawjson.Member(info, "name"))
 	version, _ := rawjson.String(rawjson.Member(info, "version"))
-	return strings.TrimSpace(domain.ClipName(name) + " " + domain.ClipName(version))
+	return strings.TrimSpace(brief.Name(name) + " " + brief.Name(version))
 }
 
 // metTime is how long a client without a session is remembered.
@@ -138,7 +139,7 @@ func (s *session) add(x *exchange, limit int) *jsonrpc.Error {
 	defer s.mu.Unlock()
 	key := jsonrpc.IDKey(x.ID)
 	if _, taken := s.inFlight[string(key)]; taken {
-		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "a request with id %s is in flight already", domain.ClipName(string(x.ID)))
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "a request with id %s is in flight already", brief.Name(string(x.ID)))
 	}
 	if limit > 0 && len(s.inFlight) >= limit {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%d requests are in flight already; wait for answers before sending more", limit)

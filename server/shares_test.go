@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/share"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/share"
 )
 
 // TestShares has one principal take all it can get of what there is for

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/jsonrpc"
-	"toolserver/rawjson"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // requestState is what a modern client carries from one round of a call to the

@@ -13,8 +13,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"toolserver/domain"
-	"toolserver/jsonrpc"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // Waits of the stdio transport.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 // play serves input and returns the lines that come of it.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"toolserver/sse"
+	"github.com/toolserver/toolserver/wire/sse"
 )
 
 // stream is the stream of a session's changes. It takes the connection from

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 const toolsChanged = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 const errorsDoc = "../docs/errors.md"

@@ -11,8 +11,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // Bounds of a tool's description, in characters.
@@ -141,7 +142,7 @@ func schemaRoot(t testing.TB, tool domain.Tool, which string, schema json.Marsha
 }
 
 // lintParams checks parameters and what is within them.
-func lintParams(t testing.TB, path string, params []domain.Param) {
+func lintParams(t testing.TB, path string, params []schema.Param) {
 	t.Helper()
 	for _, p := range params {
 		at := path + p.Name
@@ -152,7 +153,7 @@ func lintParams(t testing.TB, path string, params []domain.Param) {
 	}
 }
 
-func lintValue(t testing.TB, at string, p domain.Param) {
+func lintValue(t testing.TB, at string, p schema.Param) {
 	t.Helper()
 	switch p.Type {
 	case "":
@@ -184,7 +185,7 @@ func lintDefaults(t testing.TB, tool domain.Tool) {
 	if err == nil {
 		_, err = tool.Input.Arguments(args)
 	}
-	bad, ok := errors.AsType[*domain.InvalidArguments](err)
+	bad, ok := errors.AsType[*schema.InvalidArguments](err)
 	if !ok {
 		if err != nil {
 			t.Errorf("%s: defaults: %v", tool.Name, err)
@@ -246,7 +247,7 @@ func TestLintTexts(t *testing.T) {
 		{"no target", func(t *domain.Tool) { t.Uses = domain.Fetches }, "Target names no argument"},
 		{"no input", func(t *domain.Tool) { t.Input = nil }, "no input schema"},
 		{"strict output", func(t *domain.Tool) { t.Output = parseOutput(`{"type":"object","required":["count"]}`) }, "failure breaks"},
-		{"derived output", func(t *domain.Tool) { t.Output = domain.OutputOf[output]() }, ""},
+		{"derived output", func(t *domain.Tool) { t.Output = schema.OutputOf[output]() }, ""},
 		{"output with $schema", func(t *domain.Tool) {
 			t.Output = parseOutput(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}`)
 		}, "$schema"},
@@ -263,8 +264,8 @@ func TestLintTexts(t *testing.T) {
 	r.Wants(t, "taken already")
 }
 
-func parseOutput(raw string) *domain.ToolOutputSchema {
-	s, err := domain.ParseOutputSchema([]byte(raw))
+func parseOutput(raw string) *schema.Output {
+	s, err := schema.ParseOutput([]byte(raw))
 	if err != nil {
 		panic(err)
 	}
@@ -273,7 +274,7 @@ func parseOutput(raw string) *domain.ToolOutputSchema {
 
 func parsed(raw string) domain.Tool {
 	tool := good[none]()
-	s, err := domain.ParseSchema([]byte(raw))
+	s, err := schema.Parse([]byte(raw))
 	if err != nil {
 		panic(err)
 	}

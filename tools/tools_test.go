@@ -11,20 +11,21 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/test/tooltest"
-	"toolserver/tools"
-	"toolserver/tools/anthropic"
-	"toolserver/tools/declare"
-	"toolserver/tools/files"
-	"toolserver/tools/google"
-	"toolserver/tools/google/calendar"
-	"toolserver/tools/google/gmail"
-	"toolserver/tools/linkedin"
-	"toolserver/tools/meta"
-	"toolserver/tools/system"
-	"toolserver/tools/websearch"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools"
+	"github.com/toolserver/toolserver/tools/anthropic"
+	"github.com/toolserver/toolserver/tools/files"
+	"github.com/toolserver/toolserver/tools/google"
+	"github.com/toolserver/toolserver/tools/google/calendar"
+	"github.com/toolserver/toolserver/tools/google/gmail"
+	"github.com/toolserver/toolserver/tools/linkedin"
+	"github.com/toolserver/toolserver/tools/meta"
+	"github.com/toolserver/toolserver/tools/system"
+	"github.com/toolserver/toolserver/tools/websearch"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/tools.json, tools-bytes.txt and docs/tools.md")
@@ -167,8 +168,8 @@ type entry struct {
 	Category    string                   `json:"category,omitempty"`
 	Description string                   `json:"description"`
 	Annotations domain.Annotations       `json:"annotations"`
-	Input       *domain.ToolInputSchema  `json:"inputSchema"`
-	Output      *domain.ToolOutputSchema `json:"outputSchema,omitempty"`
+	Input       *schema.Input  `json:"inputSchema"`
+	Output      *schema.Output `json:"outputSchema,omitempty"`
 }
 
 func encoded(t *testing.T, v any, indent string) string {

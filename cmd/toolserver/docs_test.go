@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/config"
+	"github.com/toolserver/toolserver/config"
 )
 
 // pages returns the pages of documentation, by path from the top.

@@ -7,77 +7,86 @@ import (
 	"testing"
 )
 
-// layers are the packages of the module from the top down, each tree with the
-// trees it may import besides its own.
-var layers = map[string][]string{
-	"cmd":          {"config", "server", "tools", "record", "sandbox", "domain", "filewatch", "rawjson", "mcpclient", "osfile", "textdiff", "lazyregexp"},
-	"config":       {"server", "tools", "sandbox", "domain", "structschema", "osfile", "lazyregexp"},
-	"server":       {"domain", "share", "jsonrpc", "sse", "rawjson"},
-	"tools":        {"sandbox", "domain", "share", "filewatch", "mcpclient", "mcpshape", "jsonrpc", "sse", "rawjson", "osfile", "textdiff", "lazyregexp"},
-	"sandbox":      {"share", "proxy", "osfile", "lazyregexp"},
-	"domain":       {"share", "structschema", "rawjson", "lazyregexp"},
-	"structschema": {"rawjson"},
-	"mcpclient":    {"jsonrpc", "sse", "rawjson", "lazyregexp"},
-	"mcpshape":     {"rawjson", "lazyregexp"},
-	"jsonrpc":      {"rawjson"},
-	"rawjson":      {},
-	"sse":          {},
-	"share":        {},
-	"proxy":        {},
-	"filewatch":    {},
-	"record":       {"osfile", "rawjson"},
-	"lazyregexp":   {},
-	"osfile":       {},
-	"textdiff":     {},
-	"bench":        {"cmd", "server", "tools", "sandbox", "domain", "mcpclient", "jsonrpc", "fakes"},
-	"test":         {"cmd", "record", "tools", "sandbox", "domain", "fakes", "mcpclient", "jsonrpc", "proxy", "rawjson"},
-	"fakes":        {"mcpclient", "jsonrpc", "sse"},
+const module = "github.com/toolserver/toolserver/"
+
+// levels are the packages of the product from the top down. Each may import those of lower
+// lines only, and none of its own line.
+var levels = []string{
+	"cmd/toolserver",
+	"cmd/toolserver/cli",
+	"cmd/toolserver/app",
+	"clients cmd/toolserver/logging",
+	"clients/edit cmd/toolserver/record",
+	"config",
+	"config/yamlconf config/yamledit server",
+
+	"tools",
+	"tools/google",
+	"tools/google/calendar tools/google/gmail tools/meta tools/shell",
+	"tools/anthropic tools/files tools/google/api tools/linkedin tools/prompts tools/resources tools/system tools/utility tools/web tools/websearch upstream",
+	"tools/files/content tools/google/signin tools/lift upstream/oauth upstream/search",
+	"upstream/mcpclient upstream/mcpshape",
+	"outbound/signin",
+	"outbound/httpcall",
+
+	"text/mail",
+	"text/document text/jq",
+	"text/html text/linematch text/picture text/textdiff text/textfile",
+
+	"sandbox/declare",
+	"sandbox",
+	"sandbox/confine",
+	"sandbox/broker",
+	"sandbox/pathguard sandbox/runner sandbox/walk",
+	"sandbox/command sandbox/glob sandbox/netproxy sandbox/repository",
+	"sandbox/netguard sandbox/process sandbox/proxy",
+
+	"domain",
+	"domain/schema",
+	"domain/brief domain/lazyregexp domain/nearest domain/share domain/structschema",
+	"wire/jsonrpc",
+	"osfile osfile/filewatch wire/rawjson wire/sse",
 }
+
+// fakes are what stand-ins of services may import: they share no code with what they judge, but
+// a client and the framing of its messages.
+var fakes = []string{"upstream/mcpclient", "wire/jsonrpc", "wire/sse"}
 
 // TestImports keeps the arrows between packages pointing down.
 func TestImports(t *testing.T) {
-	out, err := exec.Command("go", "list", "-test", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "../../...").Output()
+	level := map[string]int{}
+	for i, line := range levels {
+		for _, name := range strings.Fields(line) {
+			level[name] = i
+		}
+	}
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "../../...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	checked := 0
 	for line := range strings.Lines(string(out)) {
 		words := strings.Fields(line)
-		from, ok := tree(words[0])
-		if !ok {
-			continue
-		}
-		allowed, known := layers[from]
-		if !known {
-			t.Errorf("%s is in no layer", words[0])
+		from := strings.TrimPrefix(words[0], module)
+		below, product := level[from]
+		if !product && from != "test" && !strings.HasPrefix(from, "test/") {
+			t.Errorf("%s has no level", from)
 		}
 		for _, imported := range words[1:] {
-			to, ours := tree(imported)
-			if !ours || to == from {
-				continue
+			to, ours := strings.CutPrefix(imported, module)
+			switch at, ok := level[to]; {
+			case !ours:
+			case product && (!ok || at <= below):
+				t.Errorf("%s imports %s", from, to)
+			case strings.HasPrefix(from, "test/fakes/") && !strings.HasPrefix(to, "test/fakes/") && !slices.Contains(fakes, to):
+				t.Errorf("%s imports %s", from, to)
 			}
-			checked++
-			if (to == "fakes" || from == "mcpclient" || strings.HasPrefix(imported, "toolserver/test/tooltest")) && strings.Contains(line, ".test]") {
-				continue // tests may use them
-			}
-			if !slices.Contains(allowed, to) {
-				t.Errorf("%s imports %s", words[0], imported)
+			if ours {
+				checked++
 			}
 		}
 	}
-	if checked < 20 {
+	if checked < 200 {
 		t.Errorf("only %d imports checked", checked)
 	}
-}
-
-// tree returns the top directory of one of our packages. Stand-ins of services
-// are a tree of their own.
-func tree(path string) (string, bool) {
-	path, ours := strings.CutPrefix(path, "toolserver/")
-	if strings.HasPrefix(path, "test/fakes/") {
-		return "fakes", ours
-	}
-	top, _, _ := strings.Cut(path, "/")
-	top, _, _ = strings.Cut(top, ".")
-	return strings.TrimSuffix(top, "_test"), ours
 }

@@ -6,8 +6,8 @@ import (
 	"context"
 	"os"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/cmd/toolserver/cli"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/cmd/toolserver/cli"
 )
 
 // version is the next one. The linker sets that of a release, with its commit and date, for

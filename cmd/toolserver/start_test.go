@@ -29,7 +29,7 @@ func TestInitialization(t *testing.T) {
 	seen := 0
 	for line := range strings.Lines(string(out)) { // init PACKAGE @1.2 ms, 0.003 ms clock, 72 bytes, 2 allocs
 		words := strings.Fields(line)
-		if len(words) < 8 || words[0] != "init" || !strings.HasPrefix(words[1], "toolserver/") {
+		if len(words) < 8 || words[0] != "init" || !strings.HasPrefix(words[1], "github.com/toolserver/toolserver/") {
 			continue
 		}
 		seen++

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/config/yamlconf"
+	"github.com/toolserver/toolserver/config/yamlconf"
 )
 
 // gate is a word, or a mapping that has no place for the word.

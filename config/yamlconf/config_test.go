@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/config/yamlconf"
-	"toolserver/structschema"
+	"github.com/toolserver/toolserver/config/yamlconf"
+	"github.com/toolserver/toolserver/domain/structschema"
 )
 
 // testConfig has a field of every kind.

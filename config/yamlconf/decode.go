@@ -10,7 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"toolserver/structschema"
+	"github.com/toolserver/toolserver/domain/structschema"
 )
 
 const (

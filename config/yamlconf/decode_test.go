@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/config/yamlconf"
+	"github.com/toolserver/toolserver/config/yamlconf"
 )
 
 func TestValues(t *testing.T) {

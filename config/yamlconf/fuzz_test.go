@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"toolserver/config/yamlconf"
+	"github.com/toolserver/toolserver/config/yamlconf"
 )
 
 func FuzzDecode(f *testing.F) {

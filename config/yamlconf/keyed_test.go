@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/config/yamlconf"
+	"github.com/toolserver/toolserver/config/yamlconf"
 )
 
 // sections have types that are made when the program runs.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/config/yamlconf"
+	"github.com/toolserver/toolserver/config/yamlconf"
 )
 
 func TestMistakes(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"strings"
 
-	"toolserver/lazyregexp"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 const (

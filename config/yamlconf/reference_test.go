@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/config/yamlconf"
+	"github.com/toolserver/toolserver/config/yamlconf"
 )
 
 func TestFileReferences(t *testing.T) {

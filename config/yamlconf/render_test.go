@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/config/yamlconf"
-	"toolserver/structschema"
+	"github.com/toolserver/toolserver/config/yamlconf"
+	"github.com/toolserver/toolserver/domain/structschema"
 )
 
 const everything = `

@@ -14,8 +14,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"toolserver/domain/nearest"
-	"toolserver/structschema"
+	"github.com/toolserver/toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/domain/structschema"
 )
 
 // errType says that a value is of another type.

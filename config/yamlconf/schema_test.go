@@ -8,8 +8,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"gopkg.in/yaml.v3"
 
-	"toolserver/config/yamlconf"
-	"toolserver/structschema"
+	"github.com/toolserver/toolserver/config/yamlconf"
+	"github.com/toolserver/toolserver/domain/structschema"
 )
 
 func compile(t testing.TB, v any) *jsonschema.Schema {

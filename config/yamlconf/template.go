@@ -6,7 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"toolserver/structschema"
+	"github.com/toolserver/toolserver/domain/structschema"
 )
 
 // Template returns a starter file for v, a struct that holds the defaults or a

@@ -8,8 +8,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"toolserver/domain/nearest"
-	"toolserver/structschema"
+	"github.com/toolserver/toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/domain/structschema"
 )
 
 // maxMeant bounds the places that a message about an unknown key names.

@@ -12,7 +12,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"toolserver/structschema"
+	"github.com/toolserver/toolserver/domain/structschema"
 )
 
 // mask stands in for what must not be shown.

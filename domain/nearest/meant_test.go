@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/domain/nearest"
 )
 
 func TestTool(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/domain/nearest"
 )
 
 func TestWord(t *testing.T) {

@@ -14,11 +14,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/broker"
-	"toolserver/sandbox/confine"
-	"toolserver/sandbox/pathguard"
-	"toolserver/sandbox/process"
-	"toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/sandbox/broker"
+	"github.com/toolserver/toolserver/sandbox/confine"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/test/fakes/covered"
 )
 
 // command is argv[0] of this program when it is the command whose calls a broker makes.

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/repository"
+	"github.com/toolserver/toolserver/sandbox/repository"
 )
 
 // replacement begins the names of new files before they have theirs.

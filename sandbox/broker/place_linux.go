@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/repository"
+	"github.com/toolserver/toolserver/sandbox/repository"
 )
 
 // A place is where a name is or would be.

@@ -1,6 +1,6 @@
 package broker
 
-import "toolserver/sandbox/pathguard"
+import "github.com/toolserver/toolserver/sandbox/pathguard"
 
 // Rules say what a broker protects. Paths are absolute and without links.
 type Rules struct {

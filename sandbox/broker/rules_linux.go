@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/glob"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/glob"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // A Broker makes calls for commands under the same rules.

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/process"
 )
 
 // Pass is what the last argument of a call must be for the filter to let it by: those

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 const (

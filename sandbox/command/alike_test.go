@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/command"
 )
 
 // What is started without a shell although it is a builtin does what the shell does.

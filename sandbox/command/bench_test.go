@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/command"
 )
 
 // BenchmarkDecide decides on every row of the corpus; p50 and p99 are over rows.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/command"
 )
 
 // row is a line of testdata/commands.jsonl: a policy or a command with the

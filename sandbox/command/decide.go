@@ -20,7 +20,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"toolserver/lazyregexp"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 // Request is a command to decide on.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/command"
 )
 
 // stubLog is the file in the working directory that stubs append to.

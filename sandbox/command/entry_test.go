@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/command"
-	"toolserver/sandbox/glob"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/glob"
 )
 
 // A row is a list, and commands that it denies (or allows) and does not.

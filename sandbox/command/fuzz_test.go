@@ -8,7 +8,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/command"
 )
 
 // FuzzDecide checks that no text makes Decide panic or hang, and that printing

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/lazyregexp"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 // shells lists the shells whose language is checked: bash, and those that know

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/lazyregexp"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 // A program that is not known may open whatever its words name, so that a word which is, as a path,

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"toolserver/lazyregexp"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 // printed is a simple command whose output is wanted, with what it reads, or some of those that print it. The zero value

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"toolserver/lazyregexp"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 // program returns the text of a sed or awk script, or refuses if it is not known.

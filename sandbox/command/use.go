@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/lazyregexp"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 // use is one program or builtin with its arguments.

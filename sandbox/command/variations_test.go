@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/command"
 )
 
 // furnished is the setup of the workspace for the variations.

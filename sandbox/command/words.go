@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
-	"toolserver/lazyregexp"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/broker"
-	"toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/broker"
+	"github.com/toolserver/toolserver/sandbox/process"
 )
 
 // Confiner returns a process.Confiner: it restricts the calling thread by what

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/process"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"toolserver/sandbox/broker"
+	"github.com/toolserver/toolserver/sandbox/broker"
 )
 
 // A plan is a resolved [Spec]: paths without links, and what is to be done with

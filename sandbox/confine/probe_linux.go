@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/process"
 )
 
 // What the operator can do.

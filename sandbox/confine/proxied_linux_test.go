@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/process"
 )
 
 // A command connects to what the server serves for it, and to nothing else; jobs at a time

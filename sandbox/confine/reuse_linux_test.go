@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox/process"
-	"toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
 // Commands one after the other by one supervisor: what was prepared for the one before

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox/process"
-	"toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
 func text(res runner.Result) string {

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/broker"
+	"github.com/toolserver/toolserver/sandbox/broker"
 )
 
 // refused are the calls no ordinary command needs and by which one reaches other

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"toolserver/sandbox/broker"
+	"github.com/toolserver/toolserver/sandbox/broker"
 )
 
 // A Spec says what a command may do. The zero Spec allows what every program

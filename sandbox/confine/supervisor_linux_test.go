@@ -17,8 +17,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/process"
-	"toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/test/fakes/covered"
 )
 
 // testSupervisor is argv[0] of this program when it stands for a runner's supervisor.

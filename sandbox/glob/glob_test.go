@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox/glob"
+	"github.com/toolserver/toolserver/sandbox/glob"
 )
 
 func TestGlob(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"toolserver/lazyregexp"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 var (

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/proxy"
-	"toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/proxy"
 )
 
 // standIn is a proxy that leads to one server, whatever it is asked for.

@@ -1,6 +1,6 @@
 package netguard_test
 
-import "toolserver/test/fakes/dns"
+import "github.com/toolserver/toolserver/test/fakes/dns"
 
 type answers = dns.Answers
 

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/netguard"
 )
 
 // FuzzCheckURL holds what CheckURL lets pass to: a host that is an address is a

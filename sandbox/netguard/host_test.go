@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/netguard"
 )
 
 func TestParseHost(t *testing.T) {

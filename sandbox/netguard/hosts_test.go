@@ -3,7 +3,7 @@ package netguard_test
 import (
 	"strings"
 
-	"toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/netguard"
 )
 
 // hosts are hosts of URLs in every notation, and what is said of them.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/netguard"
 )
 
 // TestPatterns matches what clients ask for with entries of a list.

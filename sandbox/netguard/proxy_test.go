@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/netguard"
 )
 
 // TestAmbientProxies runs itself again with variables that name a proxy, since

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/netguard"
 )
 
 // networks are the entries of IANA's registries of special-purpose addresses, and

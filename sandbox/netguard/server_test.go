@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/netguard"
 )
 
 // server answers with "hello" wherever it listens, and counts connections and

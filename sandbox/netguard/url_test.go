@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/netguard"
 )
 
 // invalid is what hosts get that are none.

@@ -15,9 +15,9 @@ import (
 	"sync"
 	"time"
 
-	"toolserver/proxy"
-	"toolserver/sandbox/netguard"
-	"toolserver/share"
+	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/proxy"
 )
 
 // Rules are what clients may reach.

@@ -21,9 +21,9 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"toolserver/sandbox/netguard"
-	"toolserver/sandbox/netproxy"
-	"toolserver/test/fakes/dns"
+	"github.com/toolserver/toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/netproxy"
+	"github.com/toolserver/toolserver/test/fakes/dns"
 )
 
 // A setup is a proxy with a server behind it.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // BenchmarkOpen compares Open with os.Open of the same file, five directories

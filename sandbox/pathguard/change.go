@@ -11,8 +11,8 @@ import (
 	"slices"
 	"syscall"
 
-	"toolserver/osfile"
-	"toolserver/sandbox/repository"
+	"github.com/toolserver/toolserver/osfile"
+	"github.com/toolserver/toolserver/sandbox/repository"
 )
 
 // held is a name in a directory that is open.

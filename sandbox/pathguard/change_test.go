@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 func move(g *pathguard.Guard, from, to string, overwrite bool) error {

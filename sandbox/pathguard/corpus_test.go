@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // row is a case of testdata/paths.jsonl; ${ROOT} is a fresh directory.

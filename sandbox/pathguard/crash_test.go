@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // childDir makes the test binary a writer that is going to be killed.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"toolserver/osfile"
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // fileSystem is how a platform opens what is at a canonical path. A symlink anywhere

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/lazyregexp"
-	"toolserver/sandbox/glob"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/sandbox/glob"
 )
 
 // An Entry is an entry of a list of paths: a path, or a glob in the notation of

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"toolserver/sandbox/glob"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/glob"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // Each spelling of a denied file keeps every way to open it closed, and nothing else.

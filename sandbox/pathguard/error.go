@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"toolserver/osfile"
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // Kind is the class of an [Error], for callers that decide on it.

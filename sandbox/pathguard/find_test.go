@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // TestFind finds protected names in small directories and in large ones.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // FuzzPath asks for every spelling that the fuzzer finds: nothing outside or

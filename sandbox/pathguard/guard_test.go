@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 func TestOpen(t *testing.T) {

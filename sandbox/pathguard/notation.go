@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode"
 
-	"toolserver/lazyregexp"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 // People and models write paths as shells, browsers and other systems do. A name that exists

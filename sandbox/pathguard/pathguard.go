@@ -31,7 +31,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"toolserver/osfile"
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // maxPath bounds the bytes of a path, as PATH_MAX does on Linux.

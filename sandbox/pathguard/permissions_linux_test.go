@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // asOrdinaryUser gives root and what is below it to a user other than root, and

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"toolserver/osfile"
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // portable opens files where openat2 does not exist or may not be used. It walks over

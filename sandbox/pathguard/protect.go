@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"toolserver/osfile"
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // Protection governs names wherever they are, and single files, whatever else

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/pathguard"
-	"toolserver/sandbox/walk"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/walk"
 )
 
 // protecting builds a Guard whose only allowed path is root, and whose

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 var raceTries = flag.Int("race-tries", 500, "tries of each path race; a soak takes 100000")

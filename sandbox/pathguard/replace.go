@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/osfile"
-	"toolserver/share"
+	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // ReplaceOptions say how [Guard.Replace] writes.

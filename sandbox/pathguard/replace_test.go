@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 func TestReplace(t *testing.T) {

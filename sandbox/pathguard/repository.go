@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/osfile"
-	"toolserver/sandbox/repository"
+	"github.com/toolserver/toolserver/osfile"
+	"github.com/toolserver/toolserver/sandbox/repository"
 )
 
 // This file asks package repository about what is written, by the text of a path like all

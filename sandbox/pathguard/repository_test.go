@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // Nothing written makes a repository of git, whatever it is called, that runs a program: not

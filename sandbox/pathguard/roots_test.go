@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // mustRead fails the test unless path reads as want, or, with want "", is

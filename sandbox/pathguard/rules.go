@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/osfile"
-	"toolserver/sandbox/glob"
+	"github.com/toolserver/toolserver/osfile"
+	"github.com/toolserver/toolserver/sandbox/glob"
 )
 
 const separator = string(os.PathSeparator)

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"toolserver/osfile"
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // Tree is a directory that is being made. Until [Tree.Commit] it has a temporary name, so

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 type constructor func(dir string, rules pathguard.Rules) (*pathguard.Guard, error)

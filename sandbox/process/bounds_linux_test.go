@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/process"
 )
 
 // perl returns a process that runs code.

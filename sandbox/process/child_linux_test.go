@@ -19,8 +19,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/process"
-	"toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/test/fakes/covered"
 )
 
 func TestMain(m *testing.M) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox/process"
-	"toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
 // cpuTime is what this process has used, or its children have that are gone.

@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/process"
-	"toolserver/sandbox/runner"
-	"toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/test/fakes/covered"
 )
 
 // A command that passes a bound is killed, all of it, and one that does not is left

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/process"
-	"toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
 // ownCgroup returns the directory of the cgroup of this process.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/sandbox/netproxy"
+	"github.com/toolserver/toolserver/sandbox/netproxy"
 )
 
 // ErrTooManyJobs is the error of a job beyond [Options.MaxJobs] or [Options.MaxOwnerJobs].

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
-	"toolserver/osfile"
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // Limits bounds what is kept of a stream. Output beyond it is still read, and

@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
 func TestOutputCut(t *testing.T) {

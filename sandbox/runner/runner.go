@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"time"
 
-	"toolserver/sandbox/netproxy"
-	"toolserver/sandbox/process"
-	"toolserver/share"
+	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/sandbox/netproxy"
+	"github.com/toolserver/toolserver/sandbox/process"
 )
 
 // Options are the settings of a [Runner]. The zero value works.

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox/process"
-	"toolserver/sandbox/runner"
-	"toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/test/fakes/covered"
 )
 
 func TestMain(m *testing.M) {

@@ -17,8 +17,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/process"
-	"toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
 // testConfiner obeys a spec of one word.

@@ -5,7 +5,7 @@ package runner_test
 import (
 	"os"
 
-	"toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/process"
 )
 
 var testConfiner process.Confiner // only Linux has supervisors

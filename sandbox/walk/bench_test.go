@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox/glob"
-	"toolserver/sandbox/walk"
-	"toolserver/test/fakes/walktest"
+	"github.com/toolserver/toolserver/sandbox/glob"
+	"github.com/toolserver/toolserver/sandbox/walk"
+	"github.com/toolserver/toolserver/test/fakes/walktest"
 )
 
 // BenchmarkAgainstFind compares listing, globbing and gitignore filtering over

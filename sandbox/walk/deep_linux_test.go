@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/walk"
+	"github.com/toolserver/toolserver/sandbox/walk"
 )
 
 // deepTree makes a chain of n directories, with two files at every level whose

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"toolserver/osfile"
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // A dir is an open directory, closed with its last reference. This is the form

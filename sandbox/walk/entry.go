@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/osfile"
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // ErrNotRegular is returned by [Entry.Open] for anything but a regular file:

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"toolserver/sandbox/glob"
+	"github.com/toolserver/toolserver/sandbox/glob"
 )
 
 // Above names a directory that holds the walk's, so that the Gitignore option

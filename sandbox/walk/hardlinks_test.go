@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"toolserver/sandbox/walk"
+	"github.com/toolserver/toolserver/sandbox/walk"
 )
 
 func TestDenyHardlinks(t *testing.T) {

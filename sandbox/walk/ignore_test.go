@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/walk"
+	"github.com/toolserver/toolserver/sandbox/walk"
 )
 
 // git runs git in dir without the configuration of the user and the system.

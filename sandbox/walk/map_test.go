@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"toolserver/sandbox/walk"
+	"github.com/toolserver/toolserver/sandbox/walk"
 )
 
 func manyFiles(t *testing.T) (root string, files []string) {

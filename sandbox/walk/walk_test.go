@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/walk"
+	"github.com/toolserver/toolserver/sandbox/walk"
 )
 
 // tree makes files, directories (ending in a slash) and links ("name -> target")

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 type samplingInput struct {

@@ -7,7 +7,7 @@ import (
 	"image/color"
 	"image/png"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 // contentTools return each kind of content there is.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 // inputRequiredTools need answers that a modern client brings with another call

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 const (

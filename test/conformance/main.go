@@ -9,9 +9,9 @@ import (
 	"os"
 	"slices"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/cmd/toolserver/cli"
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/cmd/toolserver/cli"
+	"github.com/toolserver/toolserver/domain"
 )
 
 func main() {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 func prompts() []domain.Prompt {

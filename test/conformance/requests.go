@@ -3,7 +3,7 @@ package main
 import (
 	"encoding/json"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 // question is a form for the user of the client.

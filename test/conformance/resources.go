@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 // resources are documents that never change.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 // pause lies between two notifications. The suites want their receivers to

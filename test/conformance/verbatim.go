@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 // schema202012 has what a server may not strip from a schema (SEP-1613,
@@ -48,9 +49,9 @@ func verbatimTools() ([]domain.Tool, error) {
 		{Name: "json_schema_2020_12_tool", Description: "Has an input schema with the keywords of JSON Schema 2020-12."},
 		{Name: "test_x_mcp_header", Description: "Has an argument that HTTP clients repeat in a header."},
 	}
-	for i, schema := range []string{schema202012, schemaWithHeader} {
+	for i, text := range []string{schema202012, schemaWithHeader} {
 		t := &list[i]
-		input, err := domain.ParseSchema([]byte(schema))
+		input, err := schema.Parse([]byte(text))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.Name, err)
 		}

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/mcpclient"
-	anthropic "toolserver/test/fakes/anthropic"
+	anthropic "github.com/toolserver/toolserver/test/fakes/anthropic"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
 )
 
 // TestAnthropicProgress sees an answer grow, over stdio and over HTTP.

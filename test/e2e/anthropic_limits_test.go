@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	anthropic "toolserver/test/fakes/anthropic"
+	anthropic "github.com/toolserver/toolserver/test/fakes/anthropic"
 )
 
 // TestAnthropicUsageRoom reads a report of a thousand rows: each answer is whole in both forms and has the exact total, and

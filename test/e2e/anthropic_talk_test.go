@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	anthropic "toolserver/test/fakes/anthropic"
+	anthropic "github.com/toolserver/toolserver/test/fakes/anthropic"
 )
 
 func (c *toolClient) talk(message string, more ...any) answer {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	anthropic "toolserver/test/fakes/anthropic"
+	anthropic "github.com/toolserver/toolserver/test/fakes/anthropic"
 )
 
 // serveAnthropic serves the fake of Anthropic's API.

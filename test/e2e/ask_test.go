@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/mcpclient"
-	"toolserver/sandbox/confine"
+	"github.com/toolserver/toolserver/sandbox/confine"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
 )
 
 // asked is a user who is asked, and what they say.

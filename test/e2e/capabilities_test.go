@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	anthropic "toolserver/test/fakes/anthropic"
+	anthropic "github.com/toolserver/toolserver/test/fakes/anthropic"
 )
 
 func read(t *testing.T, path string) string {

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/jsonrpc"
-	"toolserver/mcpclient"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // toolClient is a program with an MCP client on its standard streams. What the

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/test/fakes/covered"
 )
 
 // typist types command lines in a directory of their own.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/test/fakes/search"
+	fake "github.com/toolserver/toolserver/test/fakes/search"
 )
 
 // credential is a key that a service takes, and the tool that is there with it.

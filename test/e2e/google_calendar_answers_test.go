@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/test/fakes/google"
+	fake "github.com/toolserver/toolserver/test/fakes/google"
 )
 
 // TestGoogleCalendarErrors has Google reject requests: the text is one line with the remedy, for clients that show nothing else.

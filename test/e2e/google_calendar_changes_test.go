@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/test/fakes/google"
+	fake "github.com/toolserver/toolserver/test/fakes/google"
 )
 
 // requesting matches requests to Calendar of a method, whose path ends so.

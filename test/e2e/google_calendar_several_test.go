@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	fake "toolserver/test/fakes/google"
+	fake "github.com/toolserver/toolserver/test/fakes/google"
 )
 
 // TestGoogleCalendarSeveral lists several calendars in one call, of which one cannot be read, and searches without a range.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	fake "toolserver/test/fakes/google"
+	fake "github.com/toolserver/toolserver/test/fakes/google"
 )
 
 const fullTier = "tools: {google: {tier: full}}\n"

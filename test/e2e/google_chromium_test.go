@@ -13,7 +13,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	fake "toolserver/test/fakes/google"
+	fake "github.com/toolserver/toolserver/test/fakes/google"
 )
 
 // chromium is a person with a real browser.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/test/fakes/google"
+	fake "github.com/toolserver/toolserver/test/fakes/google"
 )
 
 // TestGoogleContacts finds people in both kinds of contacts, as data, with a sign-in of its own that asks for both permissions.

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	fake "toolserver/test/fakes/google"
+	fake "github.com/toolserver/toolserver/test/fakes/google"
 )
 
 // foreignAnswer has what any request to Google may be answered with.

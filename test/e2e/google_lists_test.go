@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	fake "toolserver/test/fakes/google"
+	fake "github.com/toolserver/toolserver/test/fakes/google"
 )
 
 // says has Google answer all requests to a path with a body.

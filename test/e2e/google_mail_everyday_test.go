@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/test/fakes/google"
+	fake "github.com/toolserver/toolserver/test/fakes/google"
 )
 
 // TestGoogleMailEveryday does what people do with mail all day, with the tools of the core tier.

@@ -16,8 +16,8 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/mcpclient"
-	fake "toolserver/test/fakes/google"
+	fake "github.com/toolserver/toolserver/test/fakes/google"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
 )
 
 // mailPayloads are what people and attackers put into the fields of a mail.

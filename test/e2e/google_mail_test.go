@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	fake "toolserver/test/fakes/google"
+	fake "github.com/toolserver/toolserver/test/fakes/google"
 )
 
 // newMailGround has a server on which alice has signed in to Gmail.

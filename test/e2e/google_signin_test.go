@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/mcpclient"
-	fake "toolserver/test/fakes/google"
+	fake "github.com/toolserver/toolserver/test/fakes/google"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
 )
 
 // opener is a user whose client opens addresses.

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/test/fakes/google"
+	fake "github.com/toolserver/toolserver/test/fakes/google"
 )
 
 // The accounts of the stand-in.

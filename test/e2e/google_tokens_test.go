@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	fake "toolserver/test/fakes/google"
+	fake "github.com/toolserver/toolserver/test/fakes/google"
 )
 
 // tokenFiles returns the files that sign-ins are kept in.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	fake "toolserver/test/fakes/linkedin"
+	fake "github.com/toolserver/toolserver/test/fakes/linkedin"
 )
 
 // newLinkedIn starts a server whose LinkedIn is a stand-in. Settings are of the

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/test/fakes/covered"
 )
 
 // door is a way to reach the fixture: a transport and an era, or the command line.

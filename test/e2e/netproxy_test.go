@@ -22,7 +22,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"toolserver/sandbox/confine"
+	"github.com/toolserver/toolserver/sandbox/confine"
 )
 
 // A village is what commands may reach in these tests: servers of this machine that have

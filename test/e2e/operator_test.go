@@ -29,7 +29,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"gopkg.in/yaml.v3"
 
-	"toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/test/fakes/covered"
 )
 
 // operator runs commands as an operator does, in a directory of their own.
@@ -451,7 +451,7 @@ func TestCheckWithoutShell(t *testing.T) {
 		out, _ := cmd.CombinedOutput() // it fails, as there are no processes to look at
 		return string(out)
 	}
-	if out := check(); !strings.Contains(out, "off  tool           unavailable: bash, bash_jobs, execute_command (source shell): needs a shell, bash or sh") {
+	if out := check(); !strings.Contains(out, "off  tool           unavailable: bash, execute_command, bash_jobs (source shell): needs a shell, bash or sh") {
 		t.Errorf("check says\n%s", out)
 	}
 	if out := check("-c", "/off.yaml"); !strings.Contains(out, "ok   configuration") || strings.Contains(out, " shell ") {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/test/fakes/covered"
 )
 
 // program is a running program. Its streams are files, so that waiting for it does

@@ -15,8 +15,8 @@ import (
 	"sync"
 	"testing"
 
-	"toolserver/record"
-	"toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/cmd/toolserver/record"
+	"github.com/toolserver/toolserver/test/fakes/covered"
 )
 
 // records is what servers with a configuration and a state write.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	anthropic "toolserver/test/fakes/anthropic"
+	anthropic "github.com/toolserver/toolserver/test/fakes/anthropic"
 )
 
 // TestReloadOfOneFamily changes the settings of one family after the other. What

@@ -25,8 +25,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	fake "toolserver/test/fakes/google"
-	"toolserver/test/fakes/oauth"
+	fake "github.com/toolserver/toolserver/test/fakes/google"
+	"github.com/toolserver/toolserver/test/fakes/oauth"
 )
 
 // host is a network namespace with an address of its own: nothing of its loopback is reached from others.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/test/fakes/covered"
 )
 
 // toyServer is the fixture with a source of tools that a test controls.

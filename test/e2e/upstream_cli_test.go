@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/test/fakes/covered"
 )
 
 // shell is where commands of the program run that share a configuration and a state.

@@ -17,9 +17,9 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/mcpclient"
-	"toolserver/test/fakes/covered"
-	"toolserver/test/fakes/oauth"
+	"github.com/toolserver/toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/test/fakes/oauth"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
 )
 
 // whoami is an MCP server with one tool, which says whose token a call has.

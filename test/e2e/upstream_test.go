@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/mcpclient"
-	"toolserver/sandbox"
-	"toolserver/sandbox/process"
-	"toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
 )
 
 // pipes are the streams of a child.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/mcpclient"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
 )
 
 // TestUpstreamsJudge passes on to a server what its schema does not allow, for it to decide, and

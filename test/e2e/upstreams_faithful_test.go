@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/jsonrpc"
-	"toolserver/mcpclient"
-	"toolserver/rawjson"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // faithfully runs a test for each protocol version of the client and of an upstream that

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"toolserver/jsonrpc"
-	"toolserver/mcpclient"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // userOf connects somebody who has a token to a server.

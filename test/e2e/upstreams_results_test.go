@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/mcpclient"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
 )
 
 // Small files that the upstream has in base64.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/test/fakes/covered"
 )
 
 // upstreamBinary is a server that breaks rules.

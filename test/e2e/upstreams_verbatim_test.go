@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/jsonrpc"
-	"toolserver/mcpclient"
-	"toolserver/rawjson"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // verbatimCalls are calls whose results have all that results may have.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/proxy"
+	"github.com/toolserver/toolserver/sandbox/proxy"
 )
 
 // serveProxy serves a proxy that leads to one site, whatever it is asked for.

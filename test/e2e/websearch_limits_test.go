@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	fake "toolserver/test/fakes/search"
+	fake "github.com/toolserver/toolserver/test/fakes/search"
 )
 
 // search asks for "few".

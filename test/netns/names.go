@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"toolserver/test/fakes/dns"
+	"github.com/toolserver/toolserver/test/fakes/dns"
 )
 
 // names are answers to give in turn, of each name and kind; the last is given

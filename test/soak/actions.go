@@ -18,8 +18,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"toolserver/jsonrpc"
-	"toolserver/mcpclient"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // action is one thing clients do.

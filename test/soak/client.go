@@ -17,8 +17,8 @@ import (
 	"syscall"
 	"time"
 
-	"toolserver/jsonrpc"
-	"toolserver/mcpclient"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // client calls tools, one after the other, and knows what must come of it. It

@@ -19,8 +19,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"toolserver/jsonrpc"
-	"toolserver/mcpclient"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"toolserver/jsonrpc"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // traffic checks everything a server sends to one client, whose own library

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/tools/declare"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
 )
 
 // A Case is one call and its expected outcome. A call that is to succeed has none

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 type output struct {
@@ -23,7 +24,7 @@ type none struct{}
 
 func TestVerify(t *testing.T) {
 	text, structured := good[none](), good[none]()
-	structured.Output = domain.OutputOf[output]()
+	structured.Output = schema.OutputOf[output]()
 	data := func(v any) domain.ToolResult { r := domain.Text("x"); r.Results = v; return r }
 	failure := func(change func(*domain.ToolResult)) domain.ToolResult {
 		r := domain.Failure("not_found", "There is none.", "Look elsewhere.")

@@ -8,8 +8,9 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
-	"toolserver/domain"
-	"toolserver/rawjson"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // Verify reports where res, which came out of a call of tool, breaks what every
@@ -63,7 +64,7 @@ func verifyStructured(t testing.TB, tool domain.Tool, res domain.ToolResult) {
 }
 
 // Conforms reports how structured content breaks a schema.
-func Conforms(schema *domain.ToolOutputSchema, structured any) error {
+func Conforms(schema *schema.Output, structured any) error {
 	raw, _ := schema.MarshalJSON() // never fails
 	b, err := json.Marshal(structured)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/mcpclient"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
 )
 
 // patience is how long a test waits for what should come at once.

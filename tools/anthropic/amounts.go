@@ -5,9 +5,9 @@ import (
 	"math/big"
 	"strings"
 
-	"toolserver/lazyregexp"
-	"toolserver/rawjson"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // amounts rewrites the amounts of money in a report and adds them up.

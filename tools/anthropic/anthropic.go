@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/tools/declare"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
 )
 
 // Options are the section anthropic of the configuration.

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	fake "toolserver/test/fakes/anthropic"
+	fake "github.com/toolserver/toolserver/test/fakes/anthropic"
 
-	"toolserver/domain"
-	"toolserver/sandbox/netguard"
-	"toolserver/test/tooltest"
-	"toolserver/tools/anthropic"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/anthropic"
 )
 
 // client returns a client as tools get it, to which only a test's server is open.

@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"strings"
 
-	"toolserver/sse"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/wire/sse"
 )
 
 // Bounds of a stream. An answer has a few hundred kilobytes, and the longest of its events a few.

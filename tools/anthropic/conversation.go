@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"toolserver/domain"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 const (

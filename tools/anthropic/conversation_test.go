@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/test/fakes/anthropic"
+	fake "github.com/toolserver/toolserver/test/fakes/anthropic"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
-	"toolserver/tools/anthropic"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/anthropic"
 )
 
 const model = "claude-sonnet-5-5"

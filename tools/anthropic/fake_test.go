@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/test/fakes/anthropic"
+	fake "github.com/toolserver/toolserver/test/fakes/anthropic"
 )
 
 // TestFakeRefuses checks that the fake minds the rules, without which the other

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"toolserver/share"
+	"github.com/toolserver/toolserver/domain/share"
 )
 
 // history keeps conversations, each for its principal, so that a caller can go on with one by its id. It ends with the

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/domain/nearest"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 // Messages is a client of the Messages API. It is safe for concurrent use.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // TestProgress checks that a client hears of the first piece at once, and of

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/tools/html"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/text/html"
 )
 
 // service is one of the APIs, as it is reached with one key.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/test/fakes/anthropic"
+	fake "github.com/toolserver/toolserver/test/fakes/anthropic"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
-	"toolserver/tools/anthropic"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/anthropic"
 )
 
 // TestConversationHistory goes on with conversations by their ids.

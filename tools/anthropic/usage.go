@@ -8,8 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"toolserver/domain"
-	"toolserver/share"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/domain/share"
 )
 
 const (
@@ -62,7 +63,7 @@ func usage(s service) domain.Tool {
 			"tokens (usage), cost in US dollars (cost), or Claude Code activity by user and day (claude_code). Returns a label and JSON. Amounts are exact; total_usd is the sum over the returned pages. " +
 			"If has_more is true, call again with offset=next_offset or else page=next_page.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
-		Timeout:     usageTimeout, Output: domain.OutputOf[usageResult[float64, map[string]any]](),
+		Timeout:     usageTimeout, Output: schema.OutputOf[usageResult[float64, map[string]any]](),
 		Uses:    domain.Fetches,
 		Ability: "report what an organization uses of Anthropic's models and what that costs",
 	}, u.usage)

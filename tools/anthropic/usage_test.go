@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	fake "toolserver/test/fakes/anthropic"
+	fake "github.com/toolserver/toolserver/test/fakes/anthropic"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // TestUsageReports compares whole answers: labels, order of keys, digits.

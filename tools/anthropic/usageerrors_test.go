@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	fake "toolserver/test/fakes/anthropic"
+	fake "github.com/toolserver/toolserver/test/fakes/anthropic"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // TestUsageErrors checks that what the API refuses with is told apart.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 type usageInput struct {

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	fake "toolserver/test/fakes/anthropic"
+	fake "github.com/toolserver/toolserver/test/fakes/anthropic"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // TestUsageRoom reads reports that are too long for an answer: each answer has the total of all, and those that follow have the

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/osfile"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/osfile"
 )
 
 type appendInput struct {
@@ -26,7 +27,7 @@ func appendFile(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
 		Title: "Append to file", Target: []string{"path"},
 		Description: "Append text to an existing file: all of it or, if that fails, nothing. Use write_file to create a file.",
-		Output:      domain.OutputOf[appendResult](),
+		Output:      schema.OutputOf[appendResult](),
 		Uses:        domain.Writes,
 		Ability:     "add to files",
 	}, fileTool.append)

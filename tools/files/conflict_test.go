@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"toolserver/sandbox"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // TestConflict changes a file between the moment an edit reads it and the moment

@@ -14,10 +14,12 @@ import (
 	"strings"
 	"syscall"
 
-	"toolserver/domain"
-	"toolserver/osfile"
-	"toolserver/sandbox/pathguard"
-	"toolserver/sandbox/walk"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/osfile"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/walk"
 )
 
 // placeInput are the arguments of copy_file and move_file.
@@ -43,7 +45,7 @@ func copyFile(t fileTool) domain.Tool {
 		Description: "Copy a file, or a directory with all in it. Creates missing parent directories. " +
 			"Replaces a file only with overwrite, a directory never.",
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true},
-		Output:      domain.OutputOf[copyResult](),
+		Output:      schema.OutputOf[copyResult](),
 		Uses:        domain.Reads | domain.Writes,
 		Ability:     "copy files and directories",
 	}, fileTool.copy, need{"source", t.reads.Check, false}, need{"destination", t.writes.CheckName, true})
@@ -177,7 +179,7 @@ func (c *copying) tree(from *tree) error {
 	case err != nil:
 		return err
 	case stats.Truncated:
-		return failed("too_large", fmt.Sprintf("%s was not copied: it has more than %s entries below it", c.in.Source, domain.Thousands(maxVisited)), "Copy its parts, or copy it with a command.")
+		return failed("too_large", fmt.Sprintf("%s was not copied: it has more than %s entries below it", c.in.Source, brief.Thousands(maxVisited)), "Copy its parts, or copy it with a command.")
 	}
 	c.left += stats.Unreadable
 	if c.keeps && c.left > 0 {
@@ -194,7 +196,7 @@ func (c *copying) tree(from *tree) error {
 // leave notes an entry that is not copied, and the rule by which, which is empty for what is outside the allowed paths.
 func (c *copying) leave(rel, rule string) {
 	if c.left++; len(c.examples) < maxSuggestion {
-		c.examples = append(c.examples, fmt.Sprintf("%s (%s)", domain.OneLine(display(under(c.in.Source, rel))), domain.OneLine(cmp.Or(rule, "outside the allowed paths"))))
+		c.examples = append(c.examples, fmt.Sprintf("%s (%s)", brief.OneLine(display(under(c.in.Source, rel))), brief.OneLine(cmp.Or(rule, "outside the allowed paths"))))
 	}
 }
 

@@ -3,7 +3,8 @@ package files
 import (
 	"context"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 type createInput struct {
@@ -21,7 +22,7 @@ func createDirectory(t fileTool) domain.Tool {
 		Title: "Create directory", Target: []string{"path"},
 		Description: "Create a directory and its missing parents. It may exist.",
 		Annotations: domain.Annotations{Idempotent: true},
-		Output:      domain.OutputOf[createResult](),
+		Output:      schema.OutputOf[createResult](),
 		Uses:        domain.Writes,
 		Ability:     "create directories",
 	}, fileTool.create)

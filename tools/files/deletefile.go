@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"toolserver/domain"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 type deleteInput struct {
@@ -25,7 +27,7 @@ func deleteFile(t fileTool) domain.Tool {
 		Title: "Delete", Target: []string{"path", "recursive"},
 		Description: "Delete a file, a symlink itself, or a directory: an empty one, or with recursive all that is in it. It cannot be undone.",
 		Annotations: domain.Annotations{Destructive: true},
-		Output:      domain.OutputOf[deleteResult](),
+		Output:      schema.OutputOf[deleteResult](),
 		Uses:        domain.Writes,
 		Ability:     "delete files and directories",
 		Disabled:    true, // what is deleted is lost: an operator has to enable it
@@ -42,7 +44,7 @@ func (t fileTool) delete(ctx context.Context, in deleteInput) (domain.ToolResult
 	}
 	res := domain.Text("Deleted " + in.Path)
 	if track.count > 1 {
-		res = domain.Text(fmt.Sprintf("Deleted %s and %s %s below it", in.Path, domain.Thousands(track.count-1), plural("entry", track.count-1)))
+		res = domain.Text(fmt.Sprintf("Deleted %s and %s %s below it", in.Path, brief.Thousands(track.count-1), plural("entry", track.count-1)))
 	}
 	res.Results = deleteResult{in.Path, track.count}
 	return res, nil

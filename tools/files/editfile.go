@@ -9,11 +9,11 @@ import (
 
 	"golang.org/x/text/encoding/unicode"
 
-	"toolserver/domain"
-	"toolserver/sandbox/pathguard"
-	"toolserver/textdiff"
-	"toolserver/tools/files/document"
-	"toolserver/tools/files/textfile"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/text/document"
+	"github.com/toolserver/toolserver/text/textdiff"
+	"github.com/toolserver/toolserver/text/textfile"
 )
 
 type editInput struct {

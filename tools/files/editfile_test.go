@@ -9,10 +9,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/test/tooltest"
-	"toolserver/tools/files"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
 func TestEditFile(t *testing.T) {

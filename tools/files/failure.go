@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/sandbox/pathguard"
-	"toolserver/tools/files/content"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/tools/files/content"
 )
 
 // failedCall is the result of a call that cannot be carried out, as an error.

@@ -11,12 +11,12 @@ package files
 import (
 	"context"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/sandbox/pathguard"
-	"toolserver/tools/declare"
-	"toolserver/tools/files/content"
-	"toolserver/tools/lift"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/tools/files/content"
+	"github.com/toolserver/toolserver/tools/lift"
 )
 
 // Options are what configuration says of the file tools.

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/test/tooltest"
-	"toolserver/tools/declare"
-	"toolserver/tools/files"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
 // bench is a working directory with the tools over it.

@@ -11,11 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/sandbox/glob"
-	"toolserver/sandbox/pathguard"
-	"toolserver/sandbox/walk"
-	"toolserver/tools/files/linematch"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/glob"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/walk"
+	"github.com/toolserver/toolserver/text/linematch"
 )
 
 const (

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
-	"toolserver/test/fakes/walktest"
-	"toolserver/test/tooltest"
-	"toolserver/tools/files"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/fakes/walktest"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
 func TestGrep(t *testing.T) {

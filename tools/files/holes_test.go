@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/test/tooltest"
-	"toolserver/tools/files"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
 // TestCopyHoles copies files with holes, alone and in a directory. The holes take no space and no time.

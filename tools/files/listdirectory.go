@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/sandbox/walk"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/sandbox/walk"
 )
 
 type listInput struct {
@@ -43,7 +45,7 @@ func listDirectory(t fileTool) domain.Tool {
 		Description: "List a directory, a line per entry: directories end in /, files have their size in bytes after a tab, others their type. " +
 			"Use search_files to find files by name.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
-		Output:      domain.OutputOf[listResult](),
+		Output:      schema.OutputOf[listResult](),
 		Uses:        domain.Reads,
 		Ability:     "list directories",
 	}, fileTool.list)
@@ -102,7 +104,7 @@ func describe(e *walk.Entry, details bool) (entry listEntry, ok bool) {
 
 // appendLine appends the entry as a line of text.
 func (e *listEntry) appendLine(b *strings.Builder) {
-	b.WriteString(domain.OneLine(e.Name))
+	b.WriteString(brief.OneLine(e.Name))
 	switch {
 	case e.Type == "directory":
 		b.WriteByte('/')
@@ -121,7 +123,7 @@ func (e *listEntry) appendLine(b *strings.Builder) {
 	}
 	if e.Target != "" {
 		b.WriteString("\t-> ")
-		b.WriteString(domain.OneLine(e.Target))
+		b.WriteString(brief.OneLine(e.Target))
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
-	"toolserver/tools/files"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
 // results decodes structured content into v.

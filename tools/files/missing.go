@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/nearest"
 )
 
 const (

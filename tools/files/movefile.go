@@ -8,8 +8,9 @@ import (
 	"strings"
 	"syscall"
 
-	"toolserver/domain"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // moveResult is the result of move_file.
@@ -25,7 +26,7 @@ func moveFile(t fileTool) domain.Tool {
 		Description: "Move or rename a file, directory or symlink. Creates missing parent directories. " +
 			"Replaces a file only with overwrite, a directory never.",
 		Annotations: domain.Annotations{Destructive: true},
-		Output:      domain.OutputOf[moveResult](),
+		Output:      schema.OutputOf[moveResult](),
 		Uses:        domain.Reads | domain.Writes,
 		Ability:     "move and rename files and directories",
 	}, fileTool.move, need{"source", t.reads.Check, false}, need{"source", t.writes.CheckName, true}, need{"destination", t.writes.CheckName, true})

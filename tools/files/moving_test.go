@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
-	"toolserver/tools/files"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
 func TestMoveFile(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/test/tooltest"
-	"toolserver/tools/files"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
 // notations are paths as people, shells, browsers and other systems write them, and what was

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"toolserver/sandbox"
-	"toolserver/test/tooltest"
-	"toolserver/tools/files"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
 // TestProtected has no rule but those that are always there.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
-	"toolserver/tools/files"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
 // Each part of a document that cannot be read to its end says so.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/tools/files/content"
-	"toolserver/tools/files/document"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/text/document"
+	"github.com/toolserver/toolserver/tools/files/content"
 )
 
 // document returns a window of what is made of a document, with the images in it.

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/sandbox/pathguard"
-	"toolserver/share"
-	"toolserver/tools/declare"
-	"toolserver/tools/files/content"
-	"toolserver/tools/files/document"
-	"toolserver/tools/files/textfile"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/text/document"
+	"github.com/toolserver/toolserver/text/textfile"
+	"github.com/toolserver/toolserver/tools/files/content"
 )
 
 type readInput struct {

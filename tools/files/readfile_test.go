@@ -11,11 +11,11 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/test/tooltest"
-	"toolserver/tools/declare"
-	"toolserver/tools/files"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
 // meta returns the _meta of a result.

@@ -6,9 +6,9 @@ import (
 	"math"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/tools/files/content"
-	"toolserver/tools/files/textfile"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/text/textfile"
+	"github.com/toolserver/toolserver/tools/files/content"
 )
 
 // pageBytes is what an ordinary page has at least: no more pages are read at once than

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/tools/files/document"
-	"toolserver/tools/files/textfile"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/text/document"
+	"github.com/toolserver/toolserver/text/textfile"
 )
 
 // source is text a window is taken of: a file, or what was made of a document.

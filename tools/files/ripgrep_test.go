@@ -11,8 +11,8 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"toolserver/test/tooltest"
-	"toolserver/tools/files"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
 // encodings of a text in the files that are searched.

@@ -8,9 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/sandbox/glob"
-	"toolserver/sandbox/walk"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/sandbox/glob"
+	"github.com/toolserver/toolserver/sandbox/walk"
 )
 
 type searchInput struct {
@@ -36,7 +37,7 @@ func searchFiles(t fileTool) domain.Tool {
 		Title: "Search files by name", Target: []string{"path", "pattern"},
 		Description: "Find files and directories by name or path, in a directory and all below it. Use grep to search what is in files.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
-		Output:      domain.OutputOf[searchResult](),
+		Output:      schema.OutputOf[searchResult](),
 		Uses:        domain.Reads,
 		Ability:     "find files by name",
 	}, fileTool.search)

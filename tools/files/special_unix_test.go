@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"testing"
 
-	"toolserver/sandbox"
-	"toolserver/test/tooltest"
-	"toolserver/tools/files"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
 // TestSpecialFiles calls the tools with files that are never to be waited for.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/sandbox/pathguard"
-	"toolserver/sandbox/walk"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/walk"
 )
 
 // maxVisited bounds the directory entries that a call looks at.

@@ -10,9 +10,10 @@ import (
 	"os"
 	"slices"
 
-	"toolserver/domain"
-	"toolserver/sandbox/pathguard"
-	"toolserver/tools/declare"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // writeInput are the arguments of write_file where directories are created by
@@ -52,7 +53,7 @@ func writeFile(t fileTool) domain.Tool {
 		Description: "Write a whole file atomically, at most 10 MiB. Keeps the permissions of a file that it replaces. " +
 			"Use edit_file to change a part of a file.",
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true},
-		Output:      domain.OutputOf[writeResult](),
+		Output:      schema.OutputOf[writeResult](),
 		Uses:        domain.Writes,
 		Ability:     "write files",
 	}

@@ -10,10 +10,10 @@ import (
 	"sync"
 	"testing"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
-	"toolserver/tools/declare"
-	"toolserver/tools/files"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
 // structured returns the structured content of a result as JSON.

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/tools/declare"
-	"toolserver/tools/google/api"
-	"toolserver/tools/google/signin"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/tools/google/api"
+	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 const (
@@ -48,7 +49,7 @@ func accountsTool(c *api.Client, accounts *signin.Accounts) domain.Tool {
 		Name: accountsName, Target: []string{"action", "service"},
 		Category:    accountsCategory,
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true},
-		Output:      domain.OutputOf[accountsResult](),
+		Output:      schema.OutputOf[accountsResult](),
 	}), func(ctx context.Context, in accountsInput) (domain.ToolResult, error) {
 		owner, service := c.Owner(ctx), signin.Service(in.Service)
 		if in.Action != "status" && in.Service == "" {

@@ -10,10 +10,11 @@ import (
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/people/v1"
 
-	"toolserver/domain"
-	"toolserver/tools/google/api"
-	"toolserver/tools/google/signin"
-	"toolserver/tools/html"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/text/html"
+	"github.com/toolserver/toolserver/tools/google/api"
+	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 const contactsName = "contacts_search"
@@ -45,7 +46,7 @@ func contactsTool(c *api.Client) domain.Tool {
 		Name: contactsName, Target: []string{"query"},
 		Category:    accountsCategory,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
-		Output:      domain.OutputOf[contactsResult](),
+		Output:      schema.OutputOf[contactsResult](),
 		Timeout:     time.Minute,
 	}), func(ctx context.Context, in contactsInput) (domain.ToolResult, error) {
 		found, err := searchContacts(ctx, c, in.Query)

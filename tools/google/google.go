@@ -14,14 +14,14 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/tools/declare"
-	"toolserver/tools/google/api"
-	"toolserver/tools/google/calendar"
-	"toolserver/tools/google/gmail"
-	"toolserver/tools/google/signin"
-	pages "toolserver/tools/signin"
+	"github.com/toolserver/toolserver/domain"
+	pages "github.com/toolserver/toolserver/outbound/signin"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/tools/google/api"
+	"github.com/toolserver/toolserver/tools/google/calendar"
+	"github.com/toolserver/toolserver/tools/google/gmail"
+	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 // Options are the section google of the configuration.

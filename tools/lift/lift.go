@@ -15,12 +15,12 @@ import (
 	"sync"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/lazyregexp"
-	"toolserver/sandbox"
-	"toolserver/sandbox/command"
-	"toolserver/sandbox/confine"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/confine"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // What is lifted begins with one of these.

@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox"
-	"toolserver/sandbox/command"
-	"toolserver/test/tooltest"
-	"toolserver/tools/files"
-	"toolserver/tools/lift"
-	"toolserver/tools/shell"
-	"toolserver/tools/web"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/files"
+	"github.com/toolserver/toolserver/tools/lift"
+	"github.com/toolserver/toolserver/tools/shell"
+	"github.com/toolserver/toolserver/tools/web"
 )
 
 // fixture returns a sandbox that asks, with its working directory, and a directory that

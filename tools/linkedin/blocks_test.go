@@ -12,10 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	fake "toolserver/test/fakes/linkedin"
+	fake "github.com/toolserver/toolserver/test/fakes/linkedin"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // TestBlocks ends a search at once with what was gathered and the reason.

@@ -8,8 +8,9 @@ import (
 	"net/url"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 type detailInput struct {
@@ -23,7 +24,7 @@ func (s *site) detailTool() domain.Tool {
 		Description: "Read one public job posting of LinkedIn, by a URL or ID that linkedin_jobs returned.",
 		Category:    category,
 		Annotations: annotations(),
-		Output:      domain.OutputOf[posting](),
+		Output:      schema.OutputOf[posting](),
 		Timeout:     callTimeout,
 		Uses:        domain.Fetches,
 		Ability:     "read a job posting in full",

@@ -5,9 +5,9 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"toolserver/lazyregexp"
-	"toolserver/tools/html"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/text/html"
 )
 
 // Bounds of what is taken from a page, which may be anything.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/domain/nearest"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 // A filter is an argument that narrows a search, and what LinkedIn calls it.

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"toolserver/lazyregexp"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 // Forms in which a job is named. Ids have ten digits today; sixteen leave room

@@ -5,10 +5,10 @@ import (
 	"net/url"
 	"testing"
 
-	fake "toolserver/test/fakes/linkedin"
+	fake "github.com/toolserver/toolserver/test/fakes/linkedin"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // named are ways to name a job, and its id.

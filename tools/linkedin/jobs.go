@@ -9,8 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 type jobsInput struct {
@@ -45,7 +46,7 @@ func (s *site) jobsTool() domain.Tool {
 			"LinkedIn allows few requests: after a refusal, wait as the answer says.",
 		Category:    category,
 		Annotations: annotations(),
-		Output:      domain.OutputOf[jobsResult](),
+		Output:      schema.OutputOf[jobsResult](),
 		Timeout:     callTimeout,
 		Uses:        domain.Fetches,
 		Ability:     "search LinkedIn's public job postings",

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/test/fakes/linkedin"
+	fake "github.com/toolserver/toolserver/test/fakes/linkedin"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // TestQuery compares what LinkedIn is asked with what the arguments say.

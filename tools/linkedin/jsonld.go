@@ -9,8 +9,8 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"toolserver/tools/html"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/text/html"
 )
 
 // linkedJob is a JobPosting of schema.org, as a page tells search engines. What is of another type than expected is left out.

@@ -10,10 +10,10 @@ import (
 	"net/http"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/tools/declare"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
 )
 
 // DefaultBaseURL is where LinkedIn is.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 var update = flag.Bool("update", false, "write what pages come to, to be looked at")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"toolserver/tools/html"
+	"github.com/toolserver/toolserver/text/html"
 )
 
 // posting is a job as its page tells it. Texts are in the language of the host that answers.

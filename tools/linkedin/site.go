@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/lazyregexp"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 // site is LinkedIn as this server reaches it.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/test/fakes/linkedin"
+	fake "github.com/toolserver/toolserver/test/fakes/linkedin"
 
-	"toolserver/domain"
-	"toolserver/sandbox/netguard"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // pair is the two tools, and the site they read.

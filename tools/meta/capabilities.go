@@ -7,9 +7,10 @@ import (
 	"io"
 	"sync"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // Capabilities is what capabilities_refresh is built from.
@@ -57,7 +58,7 @@ func RefreshTool(c Capabilities) domain.Tool {
 		Category: category,
 		// The default file is written over only if it is a summary.
 		Annotations: domain.Annotations{Destructive: c.File != "", Idempotent: true, OpenWorld: c.Ask != nil},
-		Output:      domain.OutputOf[refreshResult](),
+		Output:      schema.OutputOf[refreshResult](),
 		Uses:        uses,
 		Ability:     "refresh this summary",
 	}, r.run)

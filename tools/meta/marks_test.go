@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
-	"toolserver/tools/meta"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/tools/meta"
 )
 
 // begins and ends match the marks of untrusted text.

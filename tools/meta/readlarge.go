@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/tools/anthropic"
-	"toolserver/tools/declare"
-	"toolserver/tools/files"
-	"toolserver/tools/jq"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/text/jq"
+	"github.com/toolserver/toolserver/tools/anthropic"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
 const (

@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
-	"toolserver/tools/meta"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/meta"
 )
 
 // TestTable calls as nobody in particular, whose results are the empty

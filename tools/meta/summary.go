@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 // The wordings of a summary.

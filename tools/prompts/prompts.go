@@ -9,8 +9,8 @@ import (
 	"embed"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/tools/html"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/text/html"
 )
 
 // All returns the prompts.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
-	"toolserver/tools/prompts"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/prompts"
 )
 
 // newExecutor returns an executor that has the prompts.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"toolserver/domain"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // Bounds of one completion.

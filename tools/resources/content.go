@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/tools/files/document"
-	"toolserver/tools/files/textfile"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/text/document"
+	"github.com/toolserver/toolserver/text/textfile"
 )
 
 // contentOf returns a file as clients get it: text if it is text that read_file

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/filewatch"
-	"toolserver/sandbox"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/osfile/filewatch"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 const maxFile = 10 << 20 // bytes of a file that is read

@@ -6,8 +6,8 @@ import (
 	"context"
 	"encoding/json"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
 )
 
 // Names of the resources, as configuration has them.

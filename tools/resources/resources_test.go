@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/test/tooltest"
-	"toolserver/tools/files"
-	"toolserver/tools/resources"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/files"
+	"github.com/toolserver/toolserver/tools/resources"
 )
 
 // bench is a working directory with the resources over it.

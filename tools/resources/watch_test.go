@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
 )
 
 // watch begins to watch a file.

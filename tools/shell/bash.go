@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
 type bashInput struct {

@@ -6,9 +6,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
-	"toolserver/tools/shell"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/shell"
 )
 
 // TestNoDescriptors runs commands while no file can be opened.

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"toolserver/domain"
-	"toolserver/lazyregexp"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 type executeInput struct {
@@ -41,7 +42,7 @@ func execute(t tool) domain.Tool {
 	declared := t.declare("Execute a command", "run commands with their output, errors and exit code kept apart",
 		"Run a command line in the shell and return JSON with exit_code, stdout and stderr kept apart. "+t.limits()+
 			" Use bash for interleaved output and background jobs.")
-	declared.Output = domain.OutputOf[executeResult]()
+	declared.Output = schema.OutputOf[executeResult]()
 	return t.describeTimeout(domain.Define(declared, t.execute), t.limit, "")
 }
 

@@ -9,10 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/sandbox/runner"
-	"toolserver/tools/lift"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/tools/lift"
 )
 
 const (
@@ -86,7 +88,7 @@ func newJobs(c sandbox.Capabilities) domain.Tool {
 		Name: jobsTool, Title: "Background jobs", Category: category, Follows: "bash", Target: []string{"action", "job"},
 		Description: "List, read or stop the background jobs of this session, which bash starts with background: true.",
 		Annotations: domain.Annotations{Destructive: true},
-		Output:      domain.OutputOf[jobsResult](),
+		Output:      schema.OutputOf[jobsResult](),
 		Timeout:     maxWait*time.Second + overtime,
 		Ability:     "watch and stop background commands",
 	}, watcher{c.Jobs()}.run)
@@ -104,7 +106,7 @@ func (w watcher) run(ctx context.Context, in jobsInput) (domain.ToolResult, erro
 	case in.Job == "":
 		return domain.ToolResult{}, domain.InvalidArgument(jobsTool, "job", "is required to "+in.Action+"; jobs: "+ids(jobs))
 	case i < 0:
-		return domain.Failure("unknown_job", fmt.Sprintf("%s: no such background job %q; jobs: %s", jobsTool, domain.ClipName(in.Job), ids(jobs)),
+		return domain.Failure("unknown_job", fmt.Sprintf("%s: no such background job %q; jobs: %s", jobsTool, brief.Name(in.Job), ids(jobs)),
 			"Give the id of one of the jobs that there are."), nil
 	}
 	job := jobs[i]

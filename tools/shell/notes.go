@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/sandbox/broker"
-	"toolserver/sandbox/process"
-	"toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/broker"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
 // notes are sentences about refusals, in order, with the paths that they are about.

@@ -12,15 +12,16 @@ import (
 	"syscall"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/sandbox/command"
-	"toolserver/sandbox/pathguard"
-	"toolserver/sandbox/process"
-	"toolserver/sandbox/runner"
-	"toolserver/tools/declare"
-	"toolserver/tools/files"
-	"toolserver/tools/lift"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/tools/files"
+	"github.com/toolserver/toolserver/tools/lift"
 )
 
 // Options configure the command tools.
@@ -106,7 +107,7 @@ func (t tool) declare(title, ability, description string) domain.Tool {
 // limits tells models what a command cannot do, which they would try otherwise.
 func (t tool) limits() string {
 	return fmt.Sprintf("%s; %g seconds at most; output is cut at %s characters.",
-		t.commands.Reach(), t.limit.Seconds(), domain.Thousands(t.MaxChars))
+		t.commands.Reach(), t.limit.Seconds(), brief.Thousands(t.MaxChars))
 }
 
 // request returns what runs a command.

@@ -13,16 +13,16 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/sandbox/command"
-	"toolserver/sandbox/confine"
-	"toolserver/sandbox/process"
-	"toolserver/sandbox/runner"
-	"toolserver/test/fakes/covered"
-	"toolserver/test/tooltest"
-	"toolserver/tools/declare"
-	"toolserver/tools/shell"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/confine"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/shell"
 )
 
 // TestMain lets the test binary supervise the commands it runs.

@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
 // inBackground is what to do with a command that takes longer than a call may.

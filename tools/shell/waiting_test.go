@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
-	"toolserver/tools/shell"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/shell"
 )
 
 // TestWaiting has programs that wait for people at a terminal, which more time does not help.

@@ -13,7 +13,9 @@ import (
 	"github.com/shirou/gopsutil/v4/disk"
 	"golang.org/x/sync/singleflight"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 // diskInfo is the result of disk_info.
@@ -46,7 +48,7 @@ func disksTool(m mask, r *driveReader) domain.Tool {
 	return defineList(domain.Tool{
 		Name: disksName, Title: "Disk information", Ability: "list drives and their free space",
 		Description: "List mounted drives with size, space free for ordinary users, and file system.",
-		Output:      domain.OutputOf[diskInfo](),
+		Output:      schema.OutputOf[diskInfo](),
 	}, m, "no drives", r.read, func(shown []drive, total, next int) diskInfo { return diskInfo{shown, total, next} })
 }
 
@@ -58,10 +60,10 @@ func (d diskInfo) lines() (all []string) {
 		l.add("label %s", d.Label)
 		l.add("file system %s", d.Filesystem)
 		if d.TotalBytes != nil {
-			l.add("%s bytes", domain.Thousands(int64(*d.TotalBytes)))
+			l.add("%s bytes", brief.Thousands(int64(*d.TotalBytes)))
 		}
 		if d.FreeBytes != nil {
-			l.add("%s free", domain.Thousands(int64(*d.FreeBytes)))
+			l.add("%s free", brief.Thousands(int64(*d.FreeBytes)))
 		}
 		if d.UsedPercent != nil {
 			l.add("%s%% used", strconv.FormatFloat(*d.UsedPercent, 'f', -1, 64))

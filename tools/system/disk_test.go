@@ -14,8 +14,8 @@ import (
 
 	"github.com/shirou/gopsutil/v4/disk"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 func TestRealDrives(t *testing.T) {

@@ -13,7 +13,8 @@ import (
 
 	"github.com/shirou/gopsutil/v4/mem"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 // systemInfo is the result of system_info. What the operating system does not
@@ -56,7 +57,7 @@ func infoTool(m mask, workingDirectory string) domain.Tool {
 	return define(domain.Tool{
 		Name: infoName, Title: "System information", Ability: "tell about the machine and its operating system",
 		Description: "Describe the machine: operating system, processor, memory, uptime, host name, working directory and user.",
-		Output:      domain.OutputOf[systemInfo](),
+		Output:      schema.OutputOf[systemInfo](),
 	}, func(ctx context.Context, _ struct{}) (domain.ToolResult, error) {
 		return domain.JSON(m.hide(readInfo(ctx, workingDirectory)))
 	})

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/domain/nearest"
-	"toolserver/rawjson"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // mask is the set of field names to leave out.
@@ -44,12 +45,12 @@ func (m mask) schemas(tools []domain.Tool) ([]domain.Tool, error) {
 
 // schema returns a schema without the masked fields, and adds all its fields to
 // known.
-func (m mask) schema(of *domain.ToolOutputSchema, known mask) (*domain.ToolOutputSchema, error) {
-	schema, err := decode(of)
+func (m mask) schema(of *schema.Output, known mask) (*schema.Output, error) {
+	shown, err := decode(of)
 	if err != nil {
 		return nil, err
 	}
-	objects(schema, func(s map[string]any) {
+	objects(shown, func(s map[string]any) {
 		properties, _ := s["properties"].(map[string]any)
 		for name := range properties {
 			known[name] = true
@@ -59,11 +60,11 @@ func (m mask) schema(of *domain.ToolOutputSchema, known mask) (*domain.ToolOutpu
 			s["required"] = slices.DeleteFunc(required, func(name any) bool { return m[fmt.Sprint(name)] })
 		}
 	})
-	raw, err := json.Marshal(schema)
+	raw, err := json.Marshal(shown)
 	if err != nil {
 		return nil, err
 	}
-	return domain.ParseOutputSchema(raw)
+	return schema.ParseOutput(raw)
 }
 
 // hide returns a result without masked fields.

@@ -11,7 +11,7 @@ import (
 	"github.com/shirou/gopsutil/v4/common"
 	"github.com/shirou/gopsutil/v4/disk"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
 )
 
 // mount is one entry of the system's list of mounts.
@@ -106,7 +106,7 @@ func (l *line) add(format string, value any) {
 		if s == "" {
 			return
 		}
-		value = domain.OneLine(s)
+		value = brief.OneLine(s)
 	}
 	if l.Len() > 0 {
 		l.WriteString(", ")

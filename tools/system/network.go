@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 // networkInfo is the result of network_info.
@@ -37,7 +38,7 @@ func networkTool(m mask) domain.Tool {
 	return defineList(domain.Tool{
 		Name: networkName, Title: "Network information", Ability: "list network interfaces",
 		Description: "List active network interfaces with IP and hardware addresses, MTU and speed.",
-		Output:      domain.OutputOf[networkInfo](),
+		Output:      schema.OutputOf[networkInfo](),
 	}, m, "no active interfaces", readNetwork, func(shown []networkInterface, total, next int) networkInfo { return networkInfo{shown, total, next} })
 }
 

@@ -11,10 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
-	"toolserver/tools/declare"
-	"toolserver/tools/system"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/system"
 )
 
 func tools(t testing.TB, o system.Options) map[string]domain.Tool {
@@ -127,7 +128,7 @@ func TestDiskInfo(t *testing.T) {
 	lines := strings.Split(tooltest.Text(res), "\n")
 	var devices []string
 	for i, d := range info.Drives {
-		if !strings.HasPrefix(lines[i], domain.OneLine(d.Mountpoint)+", device "+d.Device) {
+		if !strings.HasPrefix(lines[i], brief.OneLine(d.Mountpoint)+", device "+d.Device) {
 			t.Errorf("drive %+v is %q in the text", d, lines[i])
 		}
 		if slices.Contains(devices, d.Device) {

@@ -4,9 +4,9 @@ package utility
 import (
 	"context"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/tools/declare"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
 )
 
 const category = "utility"

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/test/tooltest"
-	"toolserver/tools/web"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/web"
 )
 
 // BenchmarkFetch fetches a page of 100 KB, anew, from the cache, and after the

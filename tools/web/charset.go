@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/net/html/charset"
 
-	"toolserver/lazyregexp"
-	"toolserver/tools/files/textfile"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/text/textfile"
 )
 
 // decode makes UTF-8 of a body and names the charset it was in: what a byte order mark says, or else the header, the document

@@ -10,9 +10,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"toolserver/domain"
-	"toolserver/tools/html"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/text/html"
 )
 
 func isHTML(media string) bool { return media == "text/html" || media == "application/xhtml+xml" }
@@ -142,7 +143,7 @@ func (p *page) convertHTML(key renderKey) (*rendered, error) {
 		case chars >= leastArticle:
 			if all := runes(source); chars < leastKept && chars*2 < all {
 				made.notes = append(made.notes, fmt.Sprintf("the article has %s of the %s characters of the page; content=\"page\" returns all",
-					domain.Thousands(chars), domain.Thousands(all)))
+					brief.Thousands(chars), brief.Thousands(all)))
 			}
 			source, base = article, p.url
 		default:

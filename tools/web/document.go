@@ -7,10 +7,10 @@ import (
 	"path"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/tools/files/content"
-	"toolserver/tools/files/document"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/text/document"
+	"github.com/toolserver/toolserver/tools/files/content"
 )
 
 // maxDocument is how many bytes a document or an image has.
@@ -46,7 +46,7 @@ func (p *page) document(body []byte) content.Source {
 func (p *page) open(ctx context.Context, contents *content.Reader, s content.Source) error {
 	p.media = s.Type.MIME
 	if s.Type.Kind == document.Binary {
-		message := "Unsupported content type " + p.media + " (" + domain.Thousands(p.size) + " bytes)"
+		message := "Unsupported content type " + p.media + " (" + brief.Thousands(p.size) + " bytes)"
 		return unsupported(message, "It is a "+s.Type.Name+". Look for another form of it, or ask the user to save the file.")
 	}
 	made, err := contents.Read(ctx, s)

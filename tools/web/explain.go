@@ -9,12 +9,12 @@ import (
 	"net/url"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/sandbox/netguard"
-	"toolserver/tools/html"
-	"toolserver/tools/httpcall"
-	"toolserver/tools/lift"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/text/html"
+	"github.com/toolserver/toolserver/tools/lift"
 )
 
 // explain says why a URL could not be fetched.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"toolserver/tools/html"
+	"github.com/toolserver/toolserver/text/html"
 )
 
 // maxEntries is how many entries of a feed are shown.

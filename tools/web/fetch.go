@@ -12,11 +12,11 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"toolserver/domain"
-	"toolserver/share"
-	"toolserver/tools/files/content"
-	"toolserver/tools/httpcall"
-	"toolserver/tools/lift"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/tools/files/content"
+	"github.com/toolserver/toolserver/tools/lift"
 )
 
 // Name is the name of the tool.

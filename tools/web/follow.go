@@ -13,11 +13,11 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
-	"toolserver/domain"
-	"toolserver/sandbox/netguard"
-	"toolserver/tools/files/content"
-	"toolserver/tools/files/document"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/text/document"
+	"github.com/toolserver/toolserver/tools/files/content"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 
 // tooLarge is the failure of a body over the limit, whose size may be unknown.
 func tooLarge(size string, most int64) *httpcall.Failure {
-	message := fmt.Sprintf("Response too large (%s bytes, max %s bytes)", size, domain.Thousands(most))
+	message := fmt.Sprintf("Response too large (%s bytes, max %s bytes)", size, brief.Thousands(most))
 	return &httpcall.Failure{Type: "too_large", Message: message, Hint: "Fetch a smaller page, or a part of it if the site offers one."}
 }
 
@@ -200,7 +200,7 @@ func (p *page) read(res *http.Response, contents *content.Reader) error {
 		most = maxDocument
 	}
 	if res.ContentLength > most {
-		return tooLarge(domain.Thousands(res.ContentLength), most)
+		return tooLarge(brief.Thousands(res.ContentLength), most)
 	}
 	if err == nil {
 		var rest []byte
@@ -210,7 +210,7 @@ func (p *page) read(res *http.Response, contents *content.Reader) error {
 	coding, isCoding := errors.AsType[*netguard.CodingError](err)
 	switch {
 	case int64(len(body)) > most:
-		return tooLarge("more than "+domain.Thousands(most), most)
+		return tooLarge("more than "+brief.Thousands(most), most)
 	case len(body) == 0 && isCoding:
 		return unsupported("The site says that the body is "+coding.Coding+", and it is not", "Use another URL; the site is at fault.")
 	case err != nil && len(body) > 0 && !errors.Is(err, context.Canceled): // it ended before the body did, or the time did

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"toolserver/tools/html"
+	"github.com/toolserver/toolserver/text/html"
 )
 
 // FuzzDecode makes text of any bytes that claim any type: it is always UTF-8, and

@@ -5,9 +5,9 @@ import (
 	"net/url"
 	"unicode/utf8"
 
-	"toolserver/domain"
-	"toolserver/lazyregexp"
-	"toolserver/tools/html"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/text/html"
 )
 
 const (
@@ -37,7 +37,7 @@ func (p *page) explainLittle(made *rendered, clues html.Clues, base *url.URL) {
 		note("the page leads to %.2000s (meta refresh, not followed); fetch that", clues.Refresh)
 	}
 	if made.hidden > chars && made.hidden > hardlyText {
-		note("%s characters that the page hides are left out; include_hidden=true shows them", domain.Thousands(made.hidden))
+		note("%s characters that the page hides are left out; include_hidden=true shows them", brief.Thousands(made.hidden))
 	}
 	switch {
 	case len(made.notes) > known:

@@ -15,10 +15,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"toolserver/domain"
-	"toolserver/tools/files/content"
-	"toolserver/tools/files/document"
-	"toolserver/tools/html"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/text/document"
+	"github.com/toolserver/toolserver/text/html"
+	"github.com/toolserver/toolserver/tools/files/content"
 )
 
 // page is what is at a URL, decoded. It is shared by calls, and not changed but
@@ -72,7 +73,7 @@ func (p *page) decode(ctx context.Context, contents *content.Reader, body []byte
 			return err
 		}
 	} else if !isText(p.media) {
-		return unsupported(fmt.Sprintf("Unsupported content type %s (%s bytes)", p.media, domain.Thousands(p.size)), instead(p.media))
+		return unsupported(fmt.Sprintf("Unsupported content type %s (%s bytes)", p.media, brief.Thousands(p.size)), instead(p.media))
 	}
 	p.text, p.charset, p.doubt = decode(body, contentType)
 	if isHTML(p.media) {
@@ -128,7 +129,7 @@ func (p *page) answer(ctx context.Context, in input, made *rendered, cached bool
 	content := made.text
 	total := utf8.RuneCountInString(content)
 	if in.StartIndex > 0 && in.StartIndex >= total {
-		message := fmt.Sprintf("start_index %s is past the end: the content has %s characters", domain.Thousands(in.StartIndex), domain.Thousands(total))
+		message := fmt.Sprintf("start_index %s is past the end: the content has %s characters", brief.Thousands(in.StartIndex), brief.Thousands(total))
 		return failure("out_of_range", message, "Read from a start_index below "+strconv.Itoa(total)+"."), nil
 	}
 	head := p.head(in, made)
@@ -140,12 +141,12 @@ func (p *page) answer(ctx context.Context, in input, made *rendered, cached bool
 	var b strings.Builder
 	b.Grow(len(head) + len(part) + 1024)
 	b.WriteString(head)
-	fmt.Fprintf(&b, "Length: %s chars", domain.Thousands(shown))
+	fmt.Fprintf(&b, "Length: %s chars", brief.Thousands(shown))
 	switch {
 	case in.StartIndex > 0:
-		fmt.Fprintf(&b, " (from %s of %s)", domain.Thousands(in.StartIndex), domain.Thousands(total))
+		fmt.Fprintf(&b, " (from %s of %s)", brief.Thousands(in.StartIndex), brief.Thousands(total))
 	case next < total:
-		fmt.Fprintf(&b, " (truncated from %s)", domain.Thousands(total))
+		fmt.Fprintf(&b, " (truncated from %s)", brief.Thousands(total))
 	}
 	content = "\n--- Content ---\n\n" + part
 	if part != "" {
@@ -153,7 +154,7 @@ func (p *page) answer(ctx context.Context, in input, made *rendered, cached bool
 	}
 	b.WriteString("\n" + content)
 	if next < total {
-		fmt.Fprintf(&b, "\n\n"+truncated+" %s characters]\n"+readOn+" %s]", domain.Thousands(shown), in.call(next))
+		fmt.Fprintf(&b, "\n\n"+truncated+" %s characters]\n"+readOn+" %s]", brief.Thousands(shown), in.call(next))
 	}
 	if p.missing != 0 {
 		why := endedEarly
@@ -162,7 +163,7 @@ func (p *page) answer(ctx context.Context, in input, made *rendered, cached bool
 		}
 		b.WriteString("\n\n" + why + ", so the end is missing")
 		if p.missing > 0 {
-			fmt.Fprintf(&b, ": %s of %s bytes came", domain.Thousands(p.size), domain.Thousands(int64(p.size)+p.missing))
+			fmt.Fprintf(&b, ": %s of %s bytes came", brief.Thousands(p.size), brief.Thousands(int64(p.size)+p.missing))
 		}
 		b.WriteString("]")
 	}

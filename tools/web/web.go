@@ -10,11 +10,11 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/tools/declare"
-	"toolserver/tools/files/content"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/tools/files/content"
 )
 
 // Options are what configuration says of web_fetch.

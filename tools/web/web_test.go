@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/test/tooltest"
-	documents "toolserver/tools/files/content"
-	"toolserver/tools/httpcall"
-	"toolserver/tools/web"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/test/tooltest"
+	documents "github.com/toolserver/toolserver/tools/files/content"
+	"github.com/toolserver/toolserver/tools/web"
 )
 
 // site is a web site on this machine that the tool may reach.

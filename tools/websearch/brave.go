@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 // BraveOptions are the settings of the Brave Search API.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 // A chain queries search services one after the other, until one answers.

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	fake "toolserver/test/fakes/search"
-	"toolserver/test/tooltest"
+	fake "github.com/toolserver/toolserver/test/fakes/search"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // TestFallback has services fail one after the other.

@@ -10,8 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"toolserver/tools/html"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/text/html"
 )
 
 // Bounds of the texts of a result, in characters.

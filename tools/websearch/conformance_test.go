@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	fake "toolserver/test/fakes/search"
+	fake "github.com/toolserver/toolserver/test/fakes/search"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // TestConformance holds every service to the same behaviour. They all search the same corpus.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 // TestDuckPage reads pages in the markup that was seen over the years.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 // judge says what a service's answer means.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 type answering string

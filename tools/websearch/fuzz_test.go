@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 // same answers every request with the same body.

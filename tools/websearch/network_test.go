@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	fake "toolserver/test/fakes/search"
+	fake "github.com/toolserver/toolserver/test/fakes/search"
 
-	"toolserver/domain"
-	"toolserver/sandbox/netguard"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // TestCancel has the caller give up: the connection to the service is closed.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/test/tooltest"
-	"toolserver/tools/websearch"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/websearch"
 )
 
 func TestOptions(t *testing.T) {

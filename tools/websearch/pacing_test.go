@@ -9,10 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	fake "toolserver/test/fakes/search"
+	fake "github.com/toolserver/toolserver/test/fakes/search"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // parallel makes calls at the same time, and returns how many ended with each error type, "" being success.

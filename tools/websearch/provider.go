@@ -14,8 +14,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"toolserver/lazyregexp"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 // A Query is what to search for.

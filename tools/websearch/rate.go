@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/lazyregexp"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 // A window is one of the limits that a service says it has: so many requests in so much time.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"toolserver/domain"
-	fake "toolserver/test/fakes/search"
-	"toolserver/test/tooltest"
-	"toolserver/tools/websearch"
+	"github.com/toolserver/toolserver/domain"
+	fake "github.com/toolserver/toolserver/test/fakes/search"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/websearch"
 )
 
 // TestRequests looks at what is sent to each service.

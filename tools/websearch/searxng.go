@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 // SearXNGOptions are the settings of SearXNG.

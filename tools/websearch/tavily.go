@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 // TavilyOptions are the settings of the Tavily API.

@@ -7,8 +7,9 @@ import (
 	"time"
 	"unicode"
 
-	"toolserver/domain"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 // searchInput are the arguments of web_search. How many results there are is bounded here and not by the schema, because seeds
@@ -59,7 +60,7 @@ func searchTool(providers []*provider) domain.Tool {
 		Description: "Search the web and return titles, addresses and descriptions of pages; read a page with web_fetch. " +
 			"Results can be limited to an age, a country and a level of safe search; a search service that cannot do so is not asked.",
 		Category:    category,
-		Output:      domain.OutputOf[searchOutput](),
+		Output:      schema.OutputOf[searchOutput](),
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Timeout:     toolTime,
 		Uses:        domain.Fetches,

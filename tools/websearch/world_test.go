@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/test/fakes/search"
+	fake "github.com/toolserver/toolserver/test/fakes/search"
 
-	"toolserver/domain"
-	"toolserver/sandbox/netguard"
-	"toolserver/test/tooltest"
-	"toolserver/tools/websearch"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/websearch"
 )
 
 const key = "secret-key-0123456789"

@@ -9,8 +9,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"toolserver/domain"
-	"toolserver/server"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/server"
 )
 
 // authenticator authenticates HTTP requests by the configured tokens. Without

@@ -11,9 +11,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"toolserver/cmd/toolserver/logging"
-	"toolserver/config"
-	"toolserver/server"
+	"github.com/toolserver/toolserver/cmd/toolserver/logging"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/server"
 )
 
 func BenchmarkBuild(b *testing.B) {

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"toolserver/filewatch"
+	"github.com/toolserver/toolserver/osfile/filewatch"
 )
 
 const certificatePause = 2 * time.Second // between two looks at the files

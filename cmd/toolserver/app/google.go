@@ -8,9 +8,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"toolserver/config"
-	"toolserver/tools/google/signin"
-	pages "toolserver/tools/signin"
+	"github.com/toolserver/toolserver/config"
+	pages "github.com/toolserver/toolserver/outbound/signin"
+	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 // Google returns the Google accounts of all principals. The error says that there are no credentials.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/tools/files"
-	"toolserver/tools/upstream"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/tools/files"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 // maxPlaces bounds the directories that instructions name, and maxPlace each of them, because

@@ -13,10 +13,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"toolserver/config"
-	"toolserver/domain"
-	"toolserver/server"
-	"toolserver/test/fakes/anthropic"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/server"
+	"github.com/toolserver/toolserver/test/fakes/anthropic"
 )
 
 // bySource takes the source of a principal for its credentials. All are called ann.

@@ -9,12 +9,12 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"toolserver/cmd/toolserver/logging"
-	"toolserver/config"
-	"toolserver/domain"
-	"toolserver/record"
-	"toolserver/sandbox"
-	"toolserver/tools/upstream"
+	"github.com/toolserver/toolserver/cmd/toolserver/logging"
+	"github.com/toolserver/toolserver/cmd/toolserver/record"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 // RecordDirectory returns what opens the directory of the record that a configuration has.

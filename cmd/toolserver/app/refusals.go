@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"toolserver/server"
+	"github.com/toolserver/toolserver/server"
 )
 
 // Bounds of what is logged of failed authentication.

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"toolserver/server"
+	"github.com/toolserver/toolserver/server"
 )
 
 // TestRefusals floods the log of failed authentication from many addresses, beside one that

@@ -10,8 +10,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"toolserver/config"
-	"toolserver/filewatch"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/osfile/filewatch"
 )
 
 // reloader applies the configuration file anew when it changes. A file that is

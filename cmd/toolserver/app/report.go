@@ -12,10 +12,10 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"toolserver/domain"
-	"toolserver/filewatch"
-	"toolserver/record"
-	"toolserver/tools/resources"
+	"github.com/toolserver/toolserver/cmd/toolserver/record"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/osfile/filewatch"
+	"github.com/toolserver/toolserver/tools/resources"
 )
 
 // health returns what status://health reports to a principal, who must not learn how much others

@@ -22,11 +22,11 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/net/netutil"
 
-	"toolserver/domain"
-	"toolserver/filewatch"
-	"toolserver/osfile"
-	"toolserver/server"
-	"toolserver/tools/signin"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/osfile"
+	"github.com/toolserver/toolserver/osfile/filewatch"
+	"github.com/toolserver/toolserver/outbound/signin"
+	"github.com/toolserver/toolserver/server"
 )
 
 // manyDescriptors is more than clients can use up before the server has found out what

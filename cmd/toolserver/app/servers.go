@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/filewatch"
-	"toolserver/tools/upstream"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/osfile/filewatch"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 // Servers returns the servers of the configuration that are enabled, by name.

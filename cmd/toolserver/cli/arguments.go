@@ -7,12 +7,13 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 // argument is the flag of one parameter of a tool.
 type argument struct {
-	param domain.Param
+	param schema.Param
 	line  *toolLine
 }
 
@@ -87,7 +88,7 @@ func jsonOr(text string, isJSON bool) any {
 	return text
 }
 
-func flagHelp(p domain.Param) string {
+func flagHelp(p schema.Param) string {
 	text := domain.Visible(strings.Join(strings.Fields(strings.ReplaceAll(p.Doc, "`", "'")), " ")) // pflag takes `this` for the name of the value
 	if p.Required {
 		text += " (required)"
@@ -103,7 +104,7 @@ func flagHelp(p domain.Param) string {
 }
 
 // flagName returns the name of the flag of a parameter.
-func flagName(p domain.Param) string { return strings.ReplaceAll(p.Name, "_", "-") }
+func flagName(p schema.Param) string { return strings.ReplaceAll(p.Name, "_", "-") }
 
 // underscores accepts flags with the underscores of the parameter.
 func underscores(_ *pflag.FlagSet, name string) pflag.NormalizedName {

@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/config"
-	"toolserver/domain"
-	"toolserver/tools/google/signin"
-	"toolserver/tools/httpcall"
-	pages "toolserver/tools/signin"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	pages "github.com/toolserver/toolserver/outbound/signin"
+	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 // googleAuth is a run of one of the commands about sign-ins to Google.

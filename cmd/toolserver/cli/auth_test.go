@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/sandbox"
-	"toolserver/tools/google/signin"
-	pages "toolserver/tools/signin"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	pages "github.com/toolserver/toolserver/outbound/signin"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 // googleWorld is a command line whose Google is a stand-in that grants everything, unless its answer has an error.

@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/domain"
-	"toolserver/domain/nearest"
-	"toolserver/tools"
-	"toolserver/tools/upstream"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/tools"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 // callCommand runs any tool by its name.

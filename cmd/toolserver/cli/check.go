@@ -15,14 +15,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/cmd/toolserver/logging"
-	"toolserver/config"
-	"toolserver/domain"
-	"toolserver/record"
-	"toolserver/sandbox/process"
-	"toolserver/server"
-	"toolserver/tools/upstream"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/cmd/toolserver/logging"
+	"github.com/toolserver/toolserver/cmd/toolserver/record"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/server"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 // checkCommand checks the configuration and the machine.

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/config"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/config"
 )
 
 // gcPercent trades a few megabytes of memory for faster calls. It is set first: what

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
 )
 
 // TestMain lets the test binary be the supervisor of the commands it runs, as

@@ -8,8 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 // completionCommand prints what a shell needs to complete command lines of the program.
@@ -141,7 +142,7 @@ func (l *toolLine) flagNames() (names []string) {
 }
 
 // values returns what a parameter can be: one of a list, or a path for all that is text.
-func values(p domain.Param) (words []string, directive cobra.ShellCompDirective) {
+func values(p schema.Param) (words []string, directive cobra.ShellCompDirective) {
 	if p.Type == "array" && p.Items != nil {
 		p = *p.Items
 	}

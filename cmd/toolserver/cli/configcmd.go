@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/config"
-	"toolserver/server"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/server"
 )
 
 func configCommand(g *globals) *cobra.Command {

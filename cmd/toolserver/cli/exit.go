@@ -7,7 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 // Exit codes. A program that a signal ends exits with 128 plus the signal's number.

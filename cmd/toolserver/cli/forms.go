@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"toolserver/domain"
-	"toolserver/rawjson"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // maxDescription is what OpenAI takes of a function's description.

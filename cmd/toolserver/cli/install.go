@@ -15,13 +15,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/cmd/toolserver/clients"
-	"toolserver/config"
-	"toolserver/domain"
-	"toolserver/domain/nearest"
-	"toolserver/lazyregexp"
-	"toolserver/osfile"
+	"github.com/toolserver/toolserver/clients"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // installFlags are the flags of install, uninstall and clients.
@@ -121,7 +122,7 @@ type report struct {
 // eachSite does something with the files of clients, and prints what came of it.
 func (g *globals) eachSite(f *installFlags, names []string, do func(*clients.Site, *report) error) error {
 	if !entryName().MatchString(f.name) {
-		return usage(fmt.Errorf("--name %q: write 1 to 64 letters, digits, - and _", domain.ClipName(f.name)))
+		return usage(fmt.Errorf("--name %q: write 1 to 64 letters, digits, - and _", brief.Name(f.name)))
 	}
 	chosen, err := chosenClients(names)
 	if err != nil {
@@ -213,7 +214,7 @@ func chosenClients(names []string) (chosen []clients.Client, err error) {
 			hint = "did you mean " + strings.Join(like, " or ") + "?"
 		}
 		if i < 0 {
-			return nil, usage(fmt.Errorf("unknown client %q; %s", domain.ClipName(name), hint))
+			return nil, usage(fmt.Errorf("unknown client %q; %s", brief.Name(name), hint))
 		}
 		chosen = append(chosen, all[i])
 	}
@@ -365,7 +366,7 @@ func (g *globals) offered(ctx context.Context, f *installFlags) (s clients.Serve
 	for _, text := range f.env {
 		name, value, given := strings.Cut(text, "=")
 		if !variableName().MatchString(name) {
-			return s, fmt.Errorf("--env requires NAME or NAME=VALUE, not %q", domain.ClipName(text))
+			return s, fmt.Errorf("--env requires NAME or NAME=VALUE, not %q", brief.Name(text))
 		}
 		if given && !f.print && !f.link {
 			fmt.Fprintf(g.std.Err, "toolserver: warning: the value of %s is written into the file, which only you can read from now on; --env %[1]s writes a reference\n", name)
@@ -374,13 +375,13 @@ func (g *globals) offered(ctx context.Context, f *installFlags) (s clients.Serve
 	}
 	switch {
 	case f.tokenEnv != "" && !variableName().MatchString(f.tokenEnv):
-		return s, fmt.Errorf("--token-env requires the name of a variable, not %q", domain.ClipName(f.tokenEnv))
+		return s, fmt.Errorf("--token-env requires the name of a variable, not %q", brief.Name(f.tokenEnv))
 	case f.url == "" && f.tokenEnv != "":
 		return s, errors.New("--token-env requires --url")
 	case f.url != "" && (f.env != nil || g.config != "" || g.dirs != nil):
 		return s, errors.New("--url is a server that runs already: it cannot be combined with --env, --config and --dir")
 	case f.url != "" && !strings.HasPrefix(f.url, "https://") && !strings.HasPrefix(f.url, "http://"):
-		return s, fmt.Errorf("--url requires an address such as https://tools.example.com/mcp, not %q", domain.ClipName(f.url))
+		return s, fmt.Errorf("--url requires an address such as https://tools.example.com/mcp, not %q", brief.Name(f.url))
 	case f.url != "":
 		return s, nil
 	}

@@ -15,10 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/domain"
-	"toolserver/record"
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/cmd/toolserver/record"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // logQuery selects entries of the record.

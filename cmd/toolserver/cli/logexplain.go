@@ -10,17 +10,18 @@ import (
 	"strconv"
 	"strings"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/domain"
-	"toolserver/lazyregexp"
-	"toolserver/record"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/cmd/toolserver/record"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 // explainEntry shows the decisions on a call of the record, and what is decided on it today.
 func (g *globals) explainEntry(ctx context.Context, w io.Writer, a *app.App, id string) error {
 	found, err := record.NewReader(app.RecordDirectory(a.Config())).Next(func(e *record.Entry) bool { return e.ID == id && e.What == record.Call })
 	if len(found) == 0 {
-		return cmp.Or(err, fmt.Errorf("the record has no call %s; toolserver log shows the calls it has, each with its ID", domain.ClipName(id)))
+		return cmp.Or(err, fmt.Errorf("the record has no call %s; toolserver log shows the calls it has, each with its ID", brief.Name(id)))
 	}
 	e := found[0]
 	today := domain.Explanation{Reason: "there is no such tool any more"}

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"strings"
 
-	"toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // ownCommand returns how others start this program, with warnings about that. The symlinks of package

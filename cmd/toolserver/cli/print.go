@@ -8,8 +8,8 @@ import (
 	"io"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/server"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/server"
 )
 
 // answer prints what a call has led to. The error is for the exit code, and for people.

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/cmd/toolserver/logging"
-	"toolserver/config"
-	"toolserver/domain"
-	"toolserver/tools/upstream"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/cmd/toolserver/logging"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 // menu is the tools that a command takes the name of one of.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/cmd/toolserver/logging"
-	"toolserver/config"
-	"toolserver/server"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/cmd/toolserver/logging"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/server"
 )
 
 // errorModes are the values of errors in the configuration.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
 )
 
 // serve runs the program with pipes for its streams, until the test ends.

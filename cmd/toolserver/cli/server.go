@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/domain"
-	"toolserver/tools/meta"
-	"toolserver/tools/upstream"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/tools/meta"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 // serverCommand runs a tool of a server of the configuration: its name is a command as the

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/domain"
 )
 
 // terminal is the person at a terminal, as the client of a call.

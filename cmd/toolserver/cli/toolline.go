@@ -13,7 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
 )
 
 // toolLine is the command line of a tool: the part after its name.
@@ -28,7 +29,7 @@ type toolLine struct {
 
 // given is the text that a parameter was given.
 type given struct {
-	param domain.Param
+	param schema.Param
 	text  string
 }
 
@@ -102,8 +103,8 @@ func (l *toolLine) parse(args []string) error {
 
 // positionals returns the parameters that arguments without a flag are for, in this order: those
 // that are required, and the first other one if it is text, as in grep TODO src.
-func positionals(tool *domain.Tool) (all []domain.Param) {
-	var optional *domain.Param
+func positionals(tool *domain.Tool) (all []schema.Param) {
+	var optional *schema.Param
 	for _, p := range tool.Input.Params() {
 		switch {
 		case p.Required:
@@ -119,8 +120,8 @@ func positionals(tool *domain.Tool) (all []domain.Param) {
 }
 
 // open returns the positional parameters that have no flag.
-func (l *toolLine) open() []domain.Param {
-	return slices.DeleteFunc(positionals(l.tool), func(p domain.Param) bool {
+func (l *toolLine) open() []schema.Param {
+	return slices.DeleteFunc(positionals(l.tool), func(p schema.Param) bool {
 		return slices.ContainsFunc(l.given, func(g given) bool { return g.param.Name == p.Name })
 	})
 }
@@ -192,18 +193,18 @@ func readAll(ctx context.Context, in io.Reader) (string, error) {
 // explained returns the error of a call with what it means on the command line: arguments that are
 // not valid have the names of their flags.
 func (l *toolLine) explained(err error) error {
-	invalid, ok := errors.AsType[*domain.InvalidArguments](err)
+	invalid, ok := errors.AsType[*schema.InvalidArguments](err)
 	if !ok {
 		return err
 	}
-	var fields []domain.InvalidField
+	var fields []schema.InvalidField
 	for _, f := range invalid.Fields {
 		if flag := l.Flags().Lookup(f.Field); flag != nil {
 			f.Field = "--" + flag.Name
 		}
 		fields = append(fields, f)
 	}
-	message := l.tool.Name + ": " + (&domain.InvalidArguments{Fields: fields}).Error()
+	message := l.tool.Name + ": " + (&schema.InvalidArguments{Fields: fields}).Error()
 	return usage(errors.New(message + "; usage: " + l.UseLine()))
 }
 

@@ -14,14 +14,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/config"
-	"toolserver/domain"
-	"toolserver/domain/nearest"
-	"toolserver/server"
-	"toolserver/tools"
-	"toolserver/tools/upstream"
-	"toolserver/tools/upstream/search"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/server"
+	"github.com/toolserver/toolserver/tools"
+	"github.com/toolserver/toolserver/upstream"
+	"github.com/toolserver/toolserver/upstream/search"
 )
 
 // toolsCommand shows the tools, to people or in the forms model APIs take.
@@ -115,7 +116,7 @@ func knownCategory(a *app.App, name string) error {
 	if known = append(tools.Categories(), known...); slices.Contains(known, name) {
 		return nil
 	}
-	return usage(fmt.Errorf("there is no category %q; known: %s", domain.ClipName(name), strings.Join(known, ", ")))
+	return usage(fmt.Errorf("there is no category %q; known: %s", brief.Name(name), strings.Join(known, ", ")))
 }
 
 // enableCommand has the configuration file say whether a tool is offered.
@@ -143,7 +144,7 @@ func enableCommand(g *globals, verb, short string) *cobra.Command {
 				if near, ok := nearest.Word(name, names); ok {
 					hint = "did you mean " + near + "?"
 				}
-				return usage(fmt.Errorf("there is no tool %q; %s", domain.ClipName(name), hint))
+				return usage(fmt.Errorf("there is no tool %q; %s", brief.Name(name), hint))
 			}); err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"toolserver/config"
+	"github.com/toolserver/toolserver/config"
 )
 
 // trustCommand says that configurations which the server finds may be obeyed.

@@ -13,9 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/domain"
-	"toolserver/tools/upstream"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 // upstreamCommand is about the MCP servers whose tools this one offers.
@@ -70,7 +71,7 @@ func noServer(a *app.App, name string) error {
 			known = r.Name
 		}
 	}
-	return fmt.Errorf("there is no server %q in mcp_servers of the configuration; known: %s", domain.ClipName(name), known)
+	return fmt.Errorf("there is no server %q in mcp_servers of the configuration; known: %s", brief.Name(name), known)
 }
 
 // completeServer completes the names of servers for the shell. It starts none.
@@ -320,7 +321,7 @@ func printServerTools(cmd *cobra.Command, a *app.App, s *upstream.Server, asJSON
 		if tool.Disabled {
 			does += " (disabled in the configuration)"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", tool.Name, domain.Visible(domain.ClipName(tool.Tool)), does)
+		fmt.Fprintf(t, "%s\t%s\t%s\n", tool.Name, domain.Visible(brief.Name(tool.Tool)), does)
 	}
 	if err := t.Flush(); err != nil {
 		return err

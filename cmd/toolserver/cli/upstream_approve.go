@@ -14,9 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/domain"
-	"toolserver/tools/upstream"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 func upstreamApprove(g *globals) *cobra.Command {
@@ -109,7 +110,7 @@ func changedTools(s *upstream.Server, names []string) (chosen []upstream.Differe
 	for _, name := range names {
 		is := func(tool string) bool { return tool == name || upstream.OfferedName(s.Server(), tool) == name }
 		if !slices.ContainsFunc(s.ToolNames(), is) {
-			return nil, usage(fmt.Errorf("server %s lists no tool %q", s.Server(), domain.ClipName(name)))
+			return nil, usage(fmt.Errorf("server %s lists no tool %q", s.Server(), brief.Name(name)))
 		}
 		if i := slices.IndexFunc(all, func(d upstream.Difference) bool { return is(d.Tool) }); i >= 0 {
 			chosen = append(chosen, all[i])

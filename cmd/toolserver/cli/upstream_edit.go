@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"toolserver/cmd/toolserver/clients"
-	"toolserver/config"
-	"toolserver/domain"
-	"toolserver/tools/upstream"
+	"github.com/toolserver/toolserver/clients"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 // addFlags are the flags of upstream add that are more than a setting.

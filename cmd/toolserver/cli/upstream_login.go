@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/domain"
-	"toolserver/tools/signin"
-	"toolserver/tools/upstream"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/signin"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 // signIn is a run of upstream login or logout.

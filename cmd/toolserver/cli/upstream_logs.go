@@ -16,9 +16,9 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/domain"
-	"toolserver/tools/upstream"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 func upstreamLogs(g *globals) *cobra.Command {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 func TestLines(t *testing.T) {

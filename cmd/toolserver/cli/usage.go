@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"toolserver/cmd/toolserver/app"
-	"toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/domain/nearest"
 )
 
 // takes returns a check of how many arguments a command has. A negative most is any number.

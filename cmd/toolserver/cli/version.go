@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
 )
 
 // release says which program this is.

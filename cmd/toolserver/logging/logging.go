@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"toolserver/config"
+	"github.com/toolserver/toolserver/config"
 )
 
 // Logger is a log that its owner closes. Its Sync writes what has been logged, as

@@ -7,7 +7,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"toolserver/record"
+	"github.com/toolserver/toolserver/cmd/toolserver/record"
 )
 
 // A Record is what has all that is logged, whatever the level and the file of the log, except lines with a message that

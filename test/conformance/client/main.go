@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/jsonrpc"
-	"toolserver/mcpclient"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // prefix is that of what toolserver calls the tools and prompts of the server.

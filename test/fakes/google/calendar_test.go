@@ -10,7 +10,7 @@ import (
 	"google.golang.org/api/calendar/v3"
 	"google.golang.org/api/googleapi"
 
-	"toolserver/test/fakes/google"
+	"github.com/toolserver/toolserver/test/fakes/google"
 )
 
 // at returns a time on the 23rd of November, in the zone of alice: "09:00".

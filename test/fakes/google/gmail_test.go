@@ -11,7 +11,7 @@ import (
 	"google.golang.org/api/gmail/v1"
 	"google.golang.org/api/googleapi"
 
-	"toolserver/test/fakes/google"
+	"github.com/toolserver/toolserver/test/fakes/google"
 )
 
 func mail(subject, body string) []byte {

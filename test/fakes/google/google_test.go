@@ -17,7 +17,7 @@ import (
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/option"
 
-	"toolserver/test/fakes/google"
+	"github.com/toolserver/toolserver/test/fakes/google"
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/oauth2"
 	"google.golang.org/api/gmail/v1"
 
-	"toolserver/test/fakes/google"
+	"github.com/toolserver/toolserver/test/fakes/google"
 )
 
 const redirect = "http://127.0.0.1:7777/callback"

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"toolserver/jsonrpc"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // required is the error of a call that cannot go on without an answer of the

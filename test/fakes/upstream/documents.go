@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"toolserver/jsonrpc"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 const (

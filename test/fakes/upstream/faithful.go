@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"toolserver/jsonrpc"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // faithfuls are tools that say what has reached the server, and send what they are told.

@@ -10,8 +10,8 @@ import (
 	"os"
 	"sync"
 
-	"toolserver/jsonrpc"
-	"toolserver/sse"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+	"github.com/toolserver/toolserver/wire/sse"
 )
 
 // serveHTTP serves Streamable HTTP, and prints the URL.

@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"toolserver/jsonrpc"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // options are the flags.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/jsonrpc"
-	"toolserver/mcpclient"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // duplex is one end of two pipes.

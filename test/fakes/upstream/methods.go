@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"toolserver/jsonrpc"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // text returns the members of a result that is a text.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"toolserver/jsonrpc"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // sets are what --offer names.

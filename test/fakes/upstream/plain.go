@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/jsonrpc"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // plain are tools that do no harm: what they say shows what reached the server.

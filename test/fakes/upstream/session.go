@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"toolserver/jsonrpc"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 const (

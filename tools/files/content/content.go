@@ -11,12 +11,12 @@ import (
 	"io"
 	"os"
 
-	"toolserver/sandbox"
-	"toolserver/tools/files/document"
-	"toolserver/tools/files/picture"
-	"toolserver/tools/files/textfile"
-	"toolserver/tools/html"
-	"toolserver/tools/mail"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/text/document"
+	"github.com/toolserver/toolserver/text/html"
+	"github.com/toolserver/toolserver/text/mail"
+	"github.com/toolserver/toolserver/text/picture"
+	"github.com/toolserver/toolserver/text/textfile"
 )
 
 // Reader reads files.

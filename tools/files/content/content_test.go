@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox"
-	"toolserver/tools/files/content"
-	"toolserver/tools/files/document"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/text/document"
+	"github.com/toolserver/toolserver/tools/files/content"
 )
 
 // reader returns one for which no filter is installed.

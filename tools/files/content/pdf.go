@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/osfile"
-	"toolserver/sandbox"
-	"toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/osfile"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/process"
 )
 
 // The programs that read PDFs, of poppler.

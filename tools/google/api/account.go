@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"toolserver/domain"
-	"toolserver/tools/google/signin"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 // accountArgument names one of several accounts in a call.

@@ -22,10 +22,11 @@ import (
 	"google.golang.org/api/option"
 	"google.golang.org/api/people/v1"
 
-	"toolserver/domain"
-	"toolserver/share"
-	"toolserver/tools/google/signin"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 // Client sends requests for the callers of tools. It is safe for concurrent use.
@@ -267,7 +268,7 @@ func (t *authorized) once(req *http.Request, content io.ReadCloser, token signin
 	err = late(req.Context(), err)
 	if n := up.n.Load(); !up.ended.Load() && (req.ContentLength <= 0 || n < req.ContentLength) {
 		f := *httpcall.Explain(err)
-		f.Message = fmt.Sprintf("it was not sent: the upload broke off after %s bytes: %s", domain.Thousands(n), f.Message)
+		f.Message = fmt.Sprintf("it was not sent: the upload broke off after %s bytes: %s", brief.Thousands(n), f.Message)
 		return nil, &f
 	}
 	return nil, err

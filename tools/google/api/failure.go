@@ -15,9 +15,9 @@ import (
 
 	"google.golang.org/api/googleapi"
 
-	"toolserver/domain"
-	"toolserver/tools/google/signin"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 // The error types of failures.

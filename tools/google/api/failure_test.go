@@ -15,8 +15,8 @@ import (
 
 	"google.golang.org/api/googleapi"
 
-	"toolserver/tools/google/signin"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 // envelope is an error as Google writes it.

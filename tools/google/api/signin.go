@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"toolserver/domain"
-	"toolserver/tools/google/signin"
-	pages "toolserver/tools/signin"
+	"github.com/toolserver/toolserver/domain"
+	pages "github.com/toolserver/toolserver/outbound/signin"
+	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 // SignedIn returns a context with the grant of the caller. A caller without one is asked to sign in: by elicitation, if the

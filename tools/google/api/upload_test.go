@@ -14,8 +14,8 @@ import (
 
 	"google.golang.org/api/gmail/v1"
 
-	"toolserver/tools/google/signin"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 // slow sends requests a kilobyte at a time.

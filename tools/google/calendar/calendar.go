@@ -17,12 +17,13 @@ import (
 
 	gcal "google.golang.org/api/calendar/v3"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/tools/declare"
-	"toolserver/tools/google/api"
-	"toolserver/tools/google/signin"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/tools/google/api"
+	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 // Options are what the configuration says of the calendar tools.
@@ -84,24 +85,24 @@ func entries() []entry {
 	reads := domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true}
 	changes := domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true}
 	return []entry{
-		{domain.Tool{Name: ListName, Target: []string{"calendarId", "query", "timeMin", "timeMax"}, Annotations: reads, Output: domain.OutputOf[listResult](),
+		{domain.Tool{Name: ListName, Target: []string{"calendarId", "query", "timeMin", "timeMax"}, Annotations: reads, Output: schema.OutputOf[listResult](),
 			MaxResultChars: maxListChars}, // 250 events are 80,000 characters as text, and twice that as data
 			false, reading, "Error listing calendar events", runs((*toolset).list)},
 		{domain.Tool{Name: CreateName, Target: []string{"calendarId", "eventId", "attendees", "dryRun"}, Annotations: domain.Annotations{OpenWorld: true},
-			Output: domain.OutputOf[savedResult](), Timeout: 2 * callTimeout}, // an attempt, and another if its outcome is unknown
+			Output: schema.OutputOf[savedResult](), Timeout: 2 * callTimeout}, // an attempt, and another if its outcome is unknown
 			false, writing, "Error creating calendar event", runs((*toolset).create)},
-		{domain.Tool{Name: getName, Target: []string{"calendarId", "eventId"}, Annotations: reads, Output: domain.OutputOf[getResult]()},
+		{domain.Tool{Name: getName, Target: []string{"calendarId", "eventId"}, Annotations: reads, Output: schema.OutputOf[getResult]()},
 			false, reading, "Error getting calendar event", runs((*toolset).getEvent)},
 		{domain.Tool{Name: updateName, Target: []string{"calendarId", "eventId", "scope", "addAttendees", "removeAttendees"},
-			Annotations: domain.Annotations{Destructive: true, OpenWorld: true}, Output: domain.OutputOf[savedResult]()},
+			Annotations: domain.Annotations{Destructive: true, OpenWorld: true}, Output: schema.OutputOf[savedResult]()},
 			true, writing, "Error updating calendar event", runs((*toolset).update)},
-		{domain.Tool{Name: deleteName, Target: []string{"calendarId", "eventId", "scope"}, Annotations: changes, Output: domain.OutputOf[deleteResult]()},
+		{domain.Tool{Name: deleteName, Target: []string{"calendarId", "eventId", "scope"}, Annotations: changes, Output: schema.OutputOf[deleteResult]()},
 			true, writing, "Error deleting calendar event", runs((*toolset).deleteEvent)},
-		{domain.Tool{Name: respondName, Target: []string{"calendarId", "eventId", "scope", "response"}, Annotations: changes, Output: domain.OutputOf[savedResult]()},
+		{domain.Tool{Name: respondName, Target: []string{"calendarId", "eventId", "scope", "response"}, Annotations: changes, Output: schema.OutputOf[savedResult]()},
 			true, writing, "Error responding to invitation", runs((*toolset).respond)},
-		{domain.Tool{Name: freeBusyName, Target: []string{"calendars"}, Annotations: reads, Output: domain.OutputOf[freeBusyResult]()},
+		{domain.Tool{Name: freeBusyName, Target: []string{"calendars"}, Annotations: reads, Output: schema.OutputOf[freeBusyResult]()},
 			true, busyness, "Error looking up free time", runs((*toolset).freeBusy)},
-		{domain.Tool{Name: calendarsName, Annotations: reads, Output: domain.OutputOf[calendarsResult]()},
+		{domain.Tool{Name: calendarsName, Annotations: reads, Output: schema.OutputOf[calendarsResult]()},
 			true, listing, "Error listing calendars", runs((*toolset).listCalendars)},
 	}
 }

@@ -17,11 +17,11 @@ import (
 	gcal "google.golang.org/api/calendar/v3"
 	"google.golang.org/api/option"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
-	"toolserver/tools/google/api"
-	"toolserver/tools/google/signin"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/google/api"
+	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 // A request is one that the fake of Google's API has received.

@@ -8,9 +8,9 @@ import (
 	gcal "google.golang.org/api/calendar/v3"
 	"google.golang.org/api/googleapi"
 
-	"toolserver/domain"
-	"toolserver/tools/google/api"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 // target is which event a call changes.

@@ -11,9 +11,9 @@ import (
 
 	gcal "google.golang.org/api/calendar/v3"
 
-	"toolserver/domain"
-	"toolserver/tools/google/api"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 type createInput struct {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 func TestCreate(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	gcal "google.golang.org/api/calendar/v3"
 
-	"toolserver/domain"
+	"github.com/toolserver/toolserver/domain"
 )
 
 type deleteInput struct {

@@ -10,8 +10,8 @@ import (
 
 	gcal "google.golang.org/api/calendar/v3"
 
-	"toolserver/tools/google/api"
-	"toolserver/tools/html"
+	"github.com/toolserver/toolserver/text/html"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 // event is an event as structured content has it.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // TestForms gives every list in the forms in which people and models write lists.

@@ -9,8 +9,8 @@ import (
 
 	gcal "google.golang.org/api/calendar/v3"
 
-	"toolserver/domain"
-	"toolserver/tools/google/api"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 type freeBusyInput struct {

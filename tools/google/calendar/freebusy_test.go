@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"testing"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 func TestFreeBusy(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 
 	gcal "google.golang.org/api/calendar/v3"
 
-	"toolserver/domain"
-	"toolserver/tools/html"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/text/html"
 )
 
 type getInput struct {

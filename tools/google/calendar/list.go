@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/domain"
-	"toolserver/tools/google/api"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 type listInput struct {

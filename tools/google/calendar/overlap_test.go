@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // busy returns an event of 2 March 2026.

@@ -9,11 +9,11 @@ import (
 
 	gcal "google.golang.org/api/calendar/v3"
 
-	"toolserver/domain"
-	"toolserver/lazyregexp"
-	"toolserver/sandbox"
-	"toolserver/tools/httpcall"
-	"toolserver/tools/mail"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/text/mail"
 )
 
 // maxPeople bounds the attendees of an event, as Google does.

@@ -6,8 +6,8 @@ import (
 
 	gcal "google.golang.org/api/calendar/v3"
 
-	"toolserver/domain"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 type respondInput struct {

@@ -11,9 +11,9 @@ import (
 	"github.com/teambition/rrule-go"
 	gcal "google.golang.org/api/calendar/v3"
 
-	"toolserver/domain"
-	"toolserver/tools/google/api"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 // split is a series that is divided at one of its occurrences.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/tools/google/api"
-	"toolserver/tools/google/signin"
+	"github.com/toolserver/toolserver/tools/google/api"
+	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 func TestTools(t *testing.T) {

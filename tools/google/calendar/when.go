@@ -8,8 +8,8 @@ import (
 	"time"
 	_ "time/tzdata" // machines without zoneinfo: containers from scratch, and Windows
 
-	"toolserver/domain"
-	"toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/nearest"
 )
 
 // A stamp is a date or a time as a caller writes it.

@@ -16,15 +16,17 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	gmailapi "google.golang.org/api/gmail/v1"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/sandbox/pathguard"
-	"toolserver/tools/files/content"
-	"toolserver/tools/files/document"
-	"toolserver/tools/files/textfile"
-	"toolserver/tools/google/api"
-	"toolserver/tools/html"
-	"toolserver/tools/mail"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/text/document"
+	"github.com/toolserver/toolserver/text/html"
+	"github.com/toolserver/toolserver/text/mail"
+	"github.com/toolserver/toolserver/text/textfile"
+	"github.com/toolserver/toolserver/tools/files/content"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 type saveInput struct {
@@ -55,7 +57,7 @@ func (t *toolset) saveTool(held sandbox.Capabilities) domain.Tool {
 	tool := define(t, saveFailing, domain.Tool{
 		Name: saveName, Target: []string{"messageId", "attachmentId", "directory", "filename"},
 		Annotations: domain.Annotations{},
-		Output:      domain.OutputOf[saveResult](),
+		Output:      schema.OutputOf[saveResult](),
 		Uses:        domain.Writes,
 	}, s.save)
 	tool.Explain = s.explain
@@ -105,7 +107,7 @@ func (t *toolset) attached(ctx context.Context, failing, messageID, which string
 		data, err = mail.Decode(part.Body.Data)
 	}
 	if n := max(a.Size, int64(len(data))); n > maxSaved {
-		err = api.Refusal("too_large", fmt.Sprintf("%s: it has %s bytes; at most %s are read", failing, domain.Thousands(n), domain.Thousands(maxSaved)),
+		err = api.Refusal("too_large", fmt.Sprintf("%s: it has %s bytes; at most %s are read", failing, brief.Thousands(n), brief.Thousands(maxSaved)),
 			"Ask the user to save it from Gmail.")
 	}
 	return a, data, err

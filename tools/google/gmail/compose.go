@@ -12,11 +12,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/sandbox/pathguard"
-	"toolserver/tools/google/api"
-	"toolserver/tools/mail"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/text/mail"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 // composeInput is the mail that gmail_send and gmail_draft are given.
@@ -204,7 +205,7 @@ func (c *composer) file(path string, limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, api.Refusal("io_error", c.failing+": "+path+" cannot be read", "Try again, or attach another file.")
 	case int64(len(data)) > limit:
-		return nil, api.Refusal("too_large", fmt.Sprintf("%s: with %s the attachments have more than %s bytes", c.failing, path, domain.Thousands(maxAttachments)),
+		return nil, api.Refusal("too_large", fmt.Sprintf("%s: with %s the attachments have more than %s bytes", c.failing, path, brief.Thousands(maxAttachments)),
 			"Attach less, or send a link to the file.")
 	}
 	return data, nil
@@ -242,19 +243,19 @@ func (out *outgoing) show() string {
 	for _, note := range out.notes {
 		field("Note", note)
 	}
-	field("Size", domain.Thousands(len(out.raw))+" bytes")
+	field("Size", brief.Thousands(len(out.raw))+" bytes")
 	if len(out.Attachments) > 0 {
 		fmt.Fprintf(&b, "Attachments (%d):\n", len(out.Attachments))
 	}
 	for _, a := range out.Attachments {
-		fmt.Fprintf(&b, "  - %s (%s bytes, SHA-256 %.8x)\n", a.Name, domain.Thousands(len(a.Data)), sha256.Sum256(a.Data))
+		fmt.Fprintf(&b, "  - %s (%s bytes, SHA-256 %.8x)\n", a.Name, brief.Thousands(len(a.Data)), sha256.Sum256(a.Data))
 	}
 	b.WriteString("\n" + out.Text)
 	if out.HTML != "" {
 		b.WriteString("\n\nThe same as HTML, which most programs show instead:\n" + out.HTML)
 	}
 	if out.quote != "" {
-		fmt.Fprintf(&b, "\n\n[Below it the original is quoted: %s characters]", domain.Thousands(utf8.RuneCountInString(out.quote)))
+		fmt.Fprintf(&b, "\n\n[Below it the original is quoted: %s characters]", brief.Thousands(utf8.RuneCountInString(out.quote)))
 	}
 	return b.String()
 }

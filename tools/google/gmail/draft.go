@@ -9,9 +9,10 @@ import (
 	gmailapi "google.golang.org/api/gmail/v1"
 	"google.golang.org/api/googleapi"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/tools/google/api"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 type draftInput struct {
@@ -25,7 +26,7 @@ func (t *toolset) draftTool(held sandbox.Capabilities) domain.Tool {
 	tool := define(t, failing, domain.Tool{
 		Name: draftName, Target: []string{"to", "cc", "bcc", "from", "replyToMessageId", "attachments", "draftId"},
 		Annotations: domain.Annotations{Destructive: true}, // of a draft that is replaced
-		Output:      domain.OutputOf[sendResult](),
+		Output:      schema.OutputOf[sendResult](),
 		Uses:        domain.Reads,
 		Timeout:     sendTime,
 	}, c.draft)

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
 )
 
 // This file says what the policy makes of calls that are not made.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // TestForms gives each list in every form that models write lists in.

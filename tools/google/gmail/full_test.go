@@ -14,9 +14,9 @@ import (
 
 	gmailapi "google.golang.org/api/gmail/v1"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 func TestDraft(t *testing.T) {

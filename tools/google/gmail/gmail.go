@@ -13,14 +13,15 @@ import (
 
 	gmailapi "google.golang.org/api/gmail/v1"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/tools/declare"
-	"toolserver/tools/files"
-	"toolserver/tools/files/content"
-	"toolserver/tools/google/api"
-	"toolserver/tools/google/signin"
-	texts "toolserver/tools/html"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	texts "github.com/toolserver/toolserver/text/html"
+	"github.com/toolserver/toolserver/tools/files"
+	"github.com/toolserver/toolserver/tools/files/content"
+	"github.com/toolserver/toolserver/tools/google/api"
+	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 // Options are what the tools of the category are made from besides a client.
@@ -68,7 +69,7 @@ func all() []entry {
 	reads, changes := domain.Annotations{ReadOnly: true, Idempotent: true}, domain.Annotations{Destructive: true, Idempotent: true}
 	return []entry{
 		of(false, sandbox.Owner{Tool: SearchName}, runs("Error searching Gmail", domain.Tool{Name: SearchName, Target: []string{"query", "labelIds"},
-			Annotations: reads, Output: domain.OutputOf[searchResult](), MaxResultChars: maxSearchChars}, (*toolset).search), reading...),
+			Annotations: reads, Output: schema.OutputOf[searchResult](), MaxResultChars: maxSearchChars}, (*toolset).search), reading...),
 		of(false, sandbox.Owner{Tool: readName, Filters: content.Programs()}, (*toolset).readTool, reading...),
 		of(false, sandbox.Owner{Tool: sendName, Reads: files.ReadFile, Mails: sendName}, (*toolset).sendTool, sending...),
 		of(true, sandbox.Owner{Tool: draftName, Reads: files.ReadFile, Mails: sendName}, (*toolset).draftTool, drafting...),
@@ -76,11 +77,11 @@ func all() []entry {
 			(*toolset).thread), reading...),
 		of(true, sandbox.Owner{Tool: saveName, Writes: files.WriteFile}, (*toolset).saveTool, reading...),
 		of(true, sandbox.Owner{Tool: labelsName}, runs("Error listing labels", domain.Tool{Name: labelsName, Annotations: reads,
-			Output: domain.OutputOf[labelsResult]()}, (*toolset).listLabels), labels...),
+			Output: schema.OutputOf[labelsResult]()}, (*toolset).listLabels), labels...),
 		of(true, sandbox.Owner{Tool: modifyName}, runs(modifyFailing, domain.Tool{Name: modifyName, Target: []string{"messageIds", "add", "remove"},
-			Annotations: changes, Output: domain.OutputOf[modifyResult](), MaxResultChars: maxSearchChars}, (*toolset).modify), reading[1:]...), // of 100 messages
+			Annotations: changes, Output: schema.OutputOf[modifyResult](), MaxResultChars: maxSearchChars}, (*toolset).modify), reading[1:]...), // of 100 messages
 		of(true, sandbox.Owner{Tool: changeLabelName}, runs(changeLabelFailing, domain.Tool{Name: changeLabelName, Target: []string{"action", "label", "to"},
-			Annotations: domain.Annotations{Destructive: true}, Output: domain.OutputOf[label]()}, (*toolset).changeLabel),
+			Annotations: domain.Annotations{Destructive: true}, Output: schema.OutputOf[label]()}, (*toolset).changeLabel),
 			labels[0], gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope),
 		of(true, sandbox.Owner{Tool: filtersName}, runs("Error listing filters", domain.Tool{Name: filtersName, Annotations: reads}, (*toolset).filters), reading...),
 	}

@@ -11,8 +11,8 @@ import (
 	gmailapi "google.golang.org/api/gmail/v1"
 	"google.golang.org/api/googleapi"
 
-	"toolserver/domain"
-	"toolserver/tools/google/api"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 type labelsInput struct {

@@ -9,11 +9,12 @@ import (
 	gmailapi "google.golang.org/api/gmail/v1"
 	"google.golang.org/api/googleapi"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/tools/files/content"
-	"toolserver/tools/google/api"
-	"toolserver/tools/mail"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/text/mail"
+	"github.com/toolserver/toolserver/tools/files/content"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 type readInput struct {
@@ -121,7 +122,7 @@ func (t *toolset) fetch(messageID string) mail.Fetch {
 func (t *toolset) source(ctx context.Context, m *gmailapi.Message) (string, error) {
 	if m.SizeEstimate > maxRaw {
 		return "", api.Refusal("too_large", fmt.Sprintf("Error reading email: the mail has %s bytes; at most %s are returned raw",
-			domain.Thousands(m.SizeEstimate), domain.Thousands(maxRaw)), "Read it with format=text, which leaves attachments out.")
+			brief.Thousands(m.SizeEstimate), brief.Thousands(maxRaw)), "Read it with format=text, which leaves attachments out.")
 	}
 	raw, err := api.Read(ctx, t.client, t.service().Users.Messages.Get("me", m.Id).Format("raw").Fields("id", "raw").Context(ctx).Do)
 	if err != nil {

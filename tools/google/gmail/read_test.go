@@ -12,10 +12,10 @@ import (
 
 	gmailapi "google.golang.org/api/gmail/v1"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/test/tooltest"
-	"toolserver/tools/files/content"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/files/content"
 )
 
 func (s *gmailServer) read(t testing.TB, args string) (domain.ToolResult, error) {

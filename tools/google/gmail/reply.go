@@ -12,10 +12,10 @@ import (
 
 	gmailapi "google.golang.org/api/gmail/v1"
 
-	"toolserver/tools/google/api"
-	texts "toolserver/tools/html"
-	"toolserver/tools/httpcall"
-	"toolserver/tools/mail"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	texts "github.com/toolserver/toolserver/text/html"
+	"github.com/toolserver/toolserver/text/mail"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 // reply makes the mail a reply to the message that in names: to whom that asks for, in its thread. Gmail and other programs go

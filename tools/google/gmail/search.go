@@ -12,11 +12,11 @@ import (
 	gmailapi "google.golang.org/api/gmail/v1"
 	"google.golang.org/api/googleapi"
 
-	"toolserver/domain"
-	"toolserver/tools/google/api"
-	texts "toolserver/tools/html"
-	"toolserver/tools/httpcall"
-	"toolserver/tools/mail"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	texts "github.com/toolserver/toolserver/text/html"
+	"github.com/toolserver/toolserver/text/mail"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 type searchInput struct {

@@ -11,9 +11,9 @@ import (
 
 	gmailapi "google.golang.org/api/gmail/v1"
 
-	"toolserver/domain"
-	"toolserver/test/tooltest"
-	"toolserver/tools/google/api"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 func (s *gmailServer) search(t testing.TB, args string) (domain.ToolResult, error) {

@@ -12,10 +12,11 @@ import (
 	gmailapi "google.golang.org/api/gmail/v1"
 	"google.golang.org/api/googleapi"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/tools/google/api"
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 type sendInput struct {
@@ -49,7 +50,7 @@ func (t *toolset) sendTool(held sandbox.Capabilities) domain.Tool {
 	tool := define(t, sendFailing, domain.Tool{
 		Name: sendName, Target: []string{"to", "cc", "bcc", "from", "replyToMessageId", "attachments", "draft", "dryRun"},
 		Annotations: domain.Annotations{},
-		Output:      domain.OutputOf[sendResult](),
+		Output:      schema.OutputOf[sendResult](),
 		Uses:        domain.Reads,
 		Timeout:     sendTime,
 	}, c.send)

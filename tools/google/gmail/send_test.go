@@ -12,10 +12,11 @@ import (
 	gomail "github.com/emersion/go-message/mail"
 	gmailapi "google.golang.org/api/gmail/v1"
 
-	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/test/tooltest"
-	"toolserver/tools/google/api"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/test/tooltest"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 // sender returns gmail_send, whose sandbox has a policy and files.
@@ -77,7 +78,7 @@ func TestSendDryRun(t *testing.T) {
 	}
 	r := structured[sendResult](t, res)
 	want := fmt.Sprintf("To: amy@example.com\nCc: \"boss@example.com\" <eve@example.com>\nSubject: Lunch\nSize: %s bytes\nAttachments (1):\n"+
-		"  - menu.pdf (4 bytes, SHA-256 315d429b7714cedb)\n\nAt noon?\n\nThe same as HTML, which most programs show instead:\n<p>At noon?", domain.Thousands(r.Bytes))
+		"  - menu.pdf (4 bytes, SHA-256 315d429b7714cedb)\n\nAt noon?\n\nThe same as HTML, which most programs show instead:\n<p>At noon?", brief.Thousands(r.Bytes))
 	if got := tooltest.Text(res); got != "Dry run: nothing was sent.\n\n"+want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

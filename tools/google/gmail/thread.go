@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/tools/google/api"
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 type threadInput struct {

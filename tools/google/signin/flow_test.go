@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/tools/httpcall"
-	"toolserver/tools/signin"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/outbound/signin"
 )
 
 func begin(t *testing.T, a *Accounts, o owner) *signin.Flow {

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox"
-	"toolserver/tools/signin"
+	"github.com/toolserver/toolserver/outbound/signin"
+	"github.com/toolserver/toolserver/sandbox"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"toolserver/tools/signin"
+	"github.com/toolserver/toolserver/outbound/signin"
 )
 
 // grant is what is kept of a sign-in.

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"toolserver/tools/httpcall"
-	"toolserver/tools/signin"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/outbound/signin"
 )
 
 // address returns one of Google's, or that of its stand-in.

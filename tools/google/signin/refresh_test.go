@@ -20,9 +20,9 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/sandbox"
-	"toolserver/tools/httpcall"
-	"toolserver/tools/signin"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/outbound/signin"
+	"github.com/toolserver/toolserver/sandbox"
 )
 
 // callers is how many calls a process makes at a time.

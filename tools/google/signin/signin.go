@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"toolserver/tools/signin"
+	"github.com/toolserver/toolserver/outbound/signin"
 )
 
 // Service is a part of Google that is granted by itself: one grant ends without the other.

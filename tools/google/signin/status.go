@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/tools/httpcall"
+	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
 // Status is what is known of a principal's sign-in to a service without asking Google.

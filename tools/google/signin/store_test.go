@@ -11,9 +11,9 @@ import (
 
 	"github.com/zalando/go-keyring"
 
-	"toolserver/sandbox"
-	"toolserver/tools/httpcall"
-	"toolserver/tools/signin"
+	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/outbound/signin"
+	"github.com/toolserver/toolserver/sandbox"
 )
 
 var ann = owner{"user:ann", Gmail}

@@ -13,7 +13,7 @@ import (
 	"os/signal"
 	"time"
 
-	"toolserver/test/fakes/google"
+	"github.com/toolserver/toolserver/test/fakes/google"
 )
 
 func main() {

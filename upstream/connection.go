@@ -1,0 +1,261 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/zap"
+	"golang.org/x/time/rate"
+
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
+)
+
+// connection is a connection to a server, with its process if it is a program.
+type connection struct {
+	client caller
+	child  *process.Child
+	kill   context.CancelFunc // what is left of the program
+	hidden []string           // of what it writes to its standard error
+}
+
+// streams are the standard streams of a program.
+type streams struct{ *process.Child }
+
+func (s streams) Read(p []byte) (int, error)  { return s.Stdout.Read(p) }
+func (s streams) Write(p []byte) (int, error) { return s.Stdin.Write(p) }
+
+// Close has the program end, which also ends a read that waits.
+func (s streams) Close() error { return errors.Join(s.Stdin.Close(), s.Stdout.Close()) }
+
+// firstStart is how long a program may take to answer that may have to be downloaded first.
+const firstStart = 5 * time.Minute
+
+// startLimit returns how long connecting may take, also if it was too slow last time.
+func (s *Server) startLimit(slow bool) time.Duration {
+	if s.settings.Timeout > 0 || s.settings.transport() != transportStdio || s.Known() && !slow {
+		return s.Timeout()
+	}
+	return firstStart
+}
+
+// connect connects to the server, whose program it starts.
+func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
+	opts := mcpclient.Options{
+		Name: "toolserver", Version: s.deps.Version, Handlers: l.handlers(), OpensURLs: true, Notify: l.notified,
+		LogLevel: "debug", ConnectTimeout: s.startLimit(l.slow), Timeout: maxRounds, Handshake: l.handshake,
+	}
+	c := &connection{}
+	c.client.conn, c.client.link = c, l
+	var err error
+	switch s.settings.transport() {
+	case transportHTTP:
+		c.client.Client, err = mcpclient.ConnectHTTP(ctx, s.client(l.owner), s.settings.URL, s.header(), opts)
+		return c, err
+	case transportSSE:
+		c.client.Client, err = mcpclient.ConnectSSE(ctx, s.client(l.owner), s.settings.URL, s.header(), opts)
+		return c, err
+	}
+	living, kill := context.WithCancel(context.WithoutCancel(ctx)) // once it runs, the program is asked to end before it is killed
+	starting := context.AfterFunc(ctx, kill)
+	c.child, err = s.deps.Processes.Start(living, sandbox.ProcessRequest{
+		Argv: s.settings.argv(), Dir: s.settings.Cwd, Env: s.settings.environment(s.deps.Environ), Unconfined: !s.settings.Sandbox,
+		Stderr: newStderrLog(s.deps.Log, s.settings.Secrets()),
+	})
+	if err != nil {
+		kill()
+		return nil, fmt.Errorf("its program does not start: %w", err)
+	}
+	starting()
+	c.kill, c.hidden = kill, s.settings.Secrets()
+	if c.client.Client, err = mcpclient.Connect(ctx, streams{c.child}, opts); err != nil {
+		switch {
+		case errors.Is(err, context.DeadlineExceeded): // its program has ended since, as it was asked to
+			l.slow = true
+			err = fmt.Errorf("it did not answer within %v%s", opts.ConnectTimeout, c.lastWords())
+		case ctx.Err() == nil:
+			err = c.describe(err)
+		}
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// client returns what sends requests for a principal, or for all.
+func (s *Server) client(principal string) *http.Client {
+	if s.oauth == nil {
+		return &http.Client{Transport: s.deps.HTTP}
+	}
+	return &http.Client{Transport: s.oauth.Transport(principal)}
+}
+
+func (s *Server) header() http.Header {
+	h := http.Header{}
+	for name, value := range s.settings.Headers {
+		h.Set(name, value)
+	}
+	return h
+}
+
+// exitWait is how long the end of a program is waited for that does not answer any more.
+const exitWait = 200 * time.Millisecond
+
+// describe returns why a connection failed: how its program ended, and what it said last.
+func (c *connection) describe(err error) error {
+	if c.child == nil {
+		return err
+	}
+	limit := exitWait
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) {
+		limit = inputGrace // it is about to end
+	}
+	if !within(limit, c.child.Exited()) {
+		return fmt.Errorf("%w%s", err, c.lastWords())
+	}
+	within(inputGrace, c.child.Said())
+	exit, failed := c.child.Exit()
+	switch {
+	case failed != nil:
+		return fmt.Errorf("its program failed: %w", failed)
+	case exit.Signal != "":
+		return fmt.Errorf("its program was terminated by %s%s", exit.Signal, c.lastWords())
+	}
+	return fmt.Errorf("its program ended with exit status %d%s", exit.Code, c.lastWords())
+}
+
+// maxWords bounds what of the standard error a message repeats.
+const maxWords = 300
+
+// naming matches the line of an error that names it, which other lines follow: where it
+// happened, how to find out more. npm says it before that.
+var (
+	naming    = lazyregexp.New(`(?m)^(?:Uncaught |docker: |thread .* )?(?:(?:\w+[.$])*\w*(?:Error|Exception)\b.{0,40}: ?\S|panic: |panicked at |fatal(?: error)?: |Unhandled exception|Exception in thread |error(?:\[\w+\])?: |ERROR: )(?:.*:\n.+|.*)`)
+	notices   = lazyregexp.New(`(?m)^npm notice.*\n?`)
+	namingNPM = lazyregexp.New(`(?m)^npm (?:ERR!|error) (?:\S+ ){2,}\S.*`)
+)
+
+// lastWords returns what of the standard error says why a program failed, or else its end, to
+// be added to a sentence.
+func (c *connection) lastWords() string {
+	text := strings.TrimSpace(notices().ReplaceAllString(masked(c.child.Stderr.String(), c.hidden), ""))
+	if text == "" {
+		return ""
+	}
+	if said := namingNPM().FindString(text); said != "" {
+		text = said
+	} else if all := naming().FindAllString(text, -1); len(all) > 0 {
+		text = all[len(all)-1]
+	} else if i := strings.LastIndexByte(text, '\n'); len(text) > maxWords && i > 0 && len(text)-i < maxWords {
+		text = text[i+1:]
+	} else {
+		text = text[max(0, len(text)-maxWords):]
+	}
+	return fmt.Sprintf("; it last wrote: %q", text[:min(len(text), maxWords)])
+}
+
+// How long a program may take to end when its input has, and when it was asked to.
+const (
+	inputGrace = 2 * time.Second
+	termGrace  = 2 * time.Second
+)
+
+// close ends the connection. A program is asked to end: by the end of its input, then by a
+// signal; then it is killed with all that it has started.
+func (c *connection) close() {
+	if c.child == nil {
+		c.client.Close()
+		return
+	}
+	_ = c.child.Stdin.Close()
+	if !within(inputGrace, c.child.Exited()) {
+		c.child.Signal(syscall.SIGTERM)
+		within(termGrace, c.child.Exited())
+	}
+	if c.client.Client != nil {
+		c.client.Close()
+	}
+	c.child.Close()
+	c.kill()
+}
+
+// within reports whether something has happened in time.
+func within(limit time.Duration, happened <-chan struct{}) bool {
+	select {
+	case <-happened:
+		return true
+	case <-time.After(limit):
+		return false
+	}
+}
+
+// ping asks the server for a sign of life.
+func (c *connection) ping(ctx context.Context) error {
+	method := mcp.MethodPing
+	if mcp.IsModernProtocol(c.client.Server().Protocol) {
+		method = mcp.MethodServerDiscover
+	}
+	_, err := c.client.Call(ctx, string(method), nil)
+	return err
+}
+
+// stderrLog logs what a program writes to its standard error, line by line.
+type stderrLog struct {
+	log     *zap.Logger
+	hidden  []string // secrets of the program
+	rest    []byte
+	limit   *rate.Limiter
+	dropped int // lines since the last that was logged
+}
+
+// Bounds of what is logged: of a line, and lines a second, after as many as a start takes.
+const (
+	maxErrorLine   = 4 << 10
+	errorLines     = 20
+	errorLineBurst = 500
+)
+
+func newStderrLog(log *zap.Logger, hidden []string) *stderrLog {
+	return &stderrLog{log: log, hidden: hidden, limit: rate.NewLimiter(errorLines, errorLineBurst)}
+}
+
+func (l *stderrLog) line(text string) {
+	switch {
+	case text == "":
+		return
+	case !l.limit.Allow():
+		l.dropped++
+		return
+	case l.dropped > 0:
+		l.log.Warn("the server writes too much to its standard error; lines are left out", zap.Int("lines", l.dropped))
+		l.dropped = 0
+	}
+	l.log.Info(StderrMessage, zap.String(StderrKey, text))
+}
+
+// Write never fails.
+func (l *stderrLog) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	for {
+		i := bytes.IndexByte(l.rest, '\n')
+		if i < 0 && len(l.rest) <= maxErrorLine {
+			return len(p), nil
+		}
+		line := l.rest
+		if i >= 0 {
+			line = l.rest[:i]
+		}
+		l.line(strings.TrimRight(masked(string(line[:min(len(line), maxErrorLine)]), l.hidden), "\r"))
+		l.rest = append(l.rest[:0], l.rest[min(len(line)+1, len(l.rest)):]...)
+	}
+}

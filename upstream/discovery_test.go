@@ -1,0 +1,152 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/toolserver/toolserver/domain"
+)
+
+// finding is a registry with two servers, one of which is for a group, and what finds
+// their tools.
+func finding(t *testing.T, everything bool) *domain.Executor {
+	t.Helper()
+	registry, err := domain.NewRegistry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := Finder{Catalog: registry.Catalog, Everything: everything}
+	own := domain.Define(domain.Tool{Name: "read_file", Description: "Read a text file."}, func(context.Context, struct{}) (domain.ToolResult, error) { return domain.Text("read"), nil })
+	o := f.Offer(2)
+	registry.Register(domain.FixedSource("own", domain.Offer{Tools: append(o.Tools, own)}, nil))
+	for name, s := range map[string]Settings{"pdf": {}, "pdf_secret": {Groups: []string{" Analysts "}}} {
+		var tools []string
+		for i := range 3 {
+			tools = append(tools, fmt.Sprintf(`{"name":"merge_%d","description":"Merge %s documents. And more.","inputSchema":{"type":"object","properties":{"files":{"type":"array"}},"required":["files"]}}`, i, strings.ReplaceAll(name, "_", " ")))
+		}
+		offer := offered(t, testServer(t, name, s), tools...)
+		for i := range offer.Tools {
+			called := offer.Tools[i].Name
+			offer.Tools[i].RunRaw = func(_ context.Context, args json.RawMessage) (domain.ToolResult, error) {
+				if strings.Contains(string(args), "bad") {
+					return domain.ToolResult{}, &domain.Error{Code: domain.CodeInvalidParams, Message: "files are bad", Verbatim: true, RawData: json.RawMessage(`{"n":1.50}`)}
+				}
+				return domain.Text(called + string(args)), nil
+			}
+		}
+		registry.Register(domain.FixedSource(name, offer, nil))
+	}
+	return domain.NewExecutor(registry, domain.NewResultStore(0), domain.Settings{}, func(*domain.CallRecord) {})
+}
+
+// TestFinder has tools found, described and called, by one who may use all servers and by
+// one who may not.
+func TestFinder(t *testing.T) {
+	exec := finding(t, false)
+	type answer struct {
+		text string
+		err  error
+	}
+	run := func(groups []string, tool, args string) answer {
+		r, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args), Session: domain.Session{Principal: domain.Principal{ID: "token:x", Groups: groups}}})
+		if err != nil {
+			return answer{err.Error(), err}
+		}
+		return answer{r.Content[0].Text, nil}
+	}
+	analysts, nobody := []string{"analysts"}, []string(nil)
+	for _, test := range []struct {
+		groups           []string
+		tool, args, want string
+	}{
+		{analysts, ListName, `{}`, "pdf_secret:\n  merge_0: Merge pdf secret documents.\n"},
+		{nobody, ListName, `{}`, "pdf:\n  merge_0: Merge pdf documents.\n"},
+		{analysts, ListName, `{"server":"pdf_secret"}`, "pdf_secret:\n"},
+		{analysts, SearchName, `{"query":"merge secret pdf"}`, "server pdf_secret, tool merge_"},
+		{nobody, SearchName, `{"query":"merge secret pdf"}`, "server pdf, tool merge_"},
+		{analysts, InfoName, `{"server":"pdf_secret","tool":"merge_0"}`, `"required":["files"]`},
+		{analysts, ExecName, `{"server":"pdf_secret","tool":"merge_0","args":{"files":[1]}}`, `pdf_secret__merge_0{"files":[1]}`},
+		{nobody, ExecName, `{"server":"pdf","tool":"merge_1","args":{"files":[1]}}`, `pdf__merge_1{"files":[1]}`},
+		{nobody, ExecName, `{"server":"pdf","tool":"pdf__merge_1","args":{"files":[1]}}`, `pdf__merge_1{"files":[1]}`},
+		{nobody, ExecName, `{"server":"pdf","tool":"merge_1"}`, `pdf__merge_1{}`}, // the server decides
+		{nobody, ExecName, `{"server":"pdf","tool":"merge_1","args":"{\"files\":[1]}"}`, `pdf__merge_1{"files":[1]}`},
+		{nobody, ExecName, `{"server":"pdf","tool":"merge_1","args":{"files":["bad"]}}`, `files are bad`},
+		{nobody, ExecName, `{"server":"toolserver","tool":"read_file"}`, `no tool "read_file"`},
+		{nobody, SearchName, `{}`, "says nothing"},
+	} {
+		if got := run(test.groups, test.tool, test.args); !strings.Contains(got.text, test.want) || test.groups == nil && strings.Contains(strings.ReplaceAll(got.text, test.args, ""), "secret") && !strings.Contains(test.args, "secret") {
+			t.Errorf("%v %s %s: %s", test.groups, test.tool, test.args, got.text)
+		}
+	}
+	// A tool that is hidden is answered for as one that does not exist.
+	for _, hidden := range []struct{ tool, args, instead string }{
+		{ExecName, `{"server":"pdf_secret","tool":"merge_0"}`, `{"server":"pdf_secrex","tool":"merge_0"}`},
+		{InfoName, `{"server":"pdf_secret","tool":"merge_0"}`, `{"server":"pdf_secrex","tool":"merge_0"}`},
+		{ListName, `{"server":"pdf_secret"}`, `{"server":"pdf_secrex"}`},
+		{SearchName, `{"query":"merge","server":"pdf_secret"}`, `{"query":"merge","server":"pdf_secrex"}`},
+		{"pdf_secret__merge_0", `{}`, ``}, {"pdf_secret_merge_0", `{}`, ``},
+	} {
+		got, other := run(nobody, hidden.tool, hidden.args), answer{}
+		if hidden.instead == "" {
+			other = run(nobody, strings.Replace(hidden.tool, "secret", "secrex", 1), `{}`)
+		} else {
+			other = run(nobody, hidden.tool, hidden.instead)
+		}
+		if got.text != strings.ReplaceAll(other.text, "secrex", "secret") || domain.CodeOf(got.err) != domain.CodeOf(other.err) {
+			t.Errorf("%s %s: %s; of one that does not exist: %s", hidden.tool, hidden.args, got.text, other.text)
+		}
+	}
+	if got := run(analysts, "pdf_secret_merge_0", `{"files":[]}`); got.text != `pdf_secret__merge_0{"files":[]}` {
+		t.Errorf("the alias: %s", got.text)
+	}
+}
+
+// TestDiscovery has lists leave out what is to be searched for.
+func TestDiscovery(t *testing.T) {
+	exec := finding(t, true)
+	for _, test := range []struct {
+		discovery domain.Discovery
+		groups    []string
+		want      int
+	}{
+		{domain.Discovery{Mode: "auto", Limit: 6}, []string{"analysts"}, 11}, {domain.Discovery{Mode: "auto", Limit: 5}, []string{"analysts"}, 5},
+		{domain.Discovery{Mode: "auto", Limit: 5}, nil, 8}, {domain.Discovery{Mode: domain.DiscoverAll}, []string{"analysts"}, 11}, {domain.Discovery{Mode: domain.DiscoverSearch}, []string{"analysts"}, 4},
+	} {
+		exec.Registry.Configure(domain.Settings{Discovery: test.discovery})
+		page, err := exec.Registry.Catalog().List(domain.ListToolsQuery{Session: domain.Session{Principal: domain.Principal{Groups: test.groups}}})
+		if err != nil || len(page.Tools) != test.want {
+			t.Errorf("%+v %v: %d tools, %v", test.discovery, test.groups, len(page.Tools), err)
+		}
+	}
+	r, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: ExecName, Arguments: json.RawMessage(`{"server":"toolserver","tool":"read_file"}`)})
+	if err != nil || r.Content[0].Text != "read" {
+		t.Errorf("a tool of this server: %+v, %v", r, err)
+	}
+}
+
+// TestFindRenamed has a tool renamed to what another one is called at the server.
+func TestFindRenamed(t *testing.T) {
+	s := testServer(t, "x", Settings{URL: "https://example.com/mcp"})
+	s.adopt(catalog{Protocol: "x", Tools: []json.RawMessage{json.RawMessage(`{"name":"delete"}`), json.RawMessage(`{"name":"get"}`)}})
+	registry, err := domain.NewRegistry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry.Configure(domain.Settings{Tools: map[string]domain.Override{"x__delete": {Rename: "get"}, "x__get": {Rename: "fetch"}}})
+	registry.Apply(domain.Revision{Add: []domain.Source{domain.FixedSource("s", s.Offer(), nil)}})
+	t.Cleanup(registry.Close)
+	for name, want := range map[string]string{"get": "get", "fetch": "get", "delete": "delete"} {
+		if got, err := (Finder{Catalog: registry.Catalog}).find(domain.Principal{}, "x", name); err != nil || got.name != want {
+			t.Errorf("%s finds %s, %v; want %s", name, got.name, err, want)
+		}
+	}
+}
+
+func TestOwnName(t *testing.T) {
+	if s := (&Settings{URL: "https://example.com/mcp"}); len(s.Check(BuiltIn)) != 1 || len(s.Check("other")) != 0 {
+		t.Errorf("%v, %v", s.Check(BuiltIn), s.Check("other"))
+	}
+}

@@ -1,0 +1,185 @@
+package upstream
+
+import (
+	"maps"
+	"net/url"
+	"os"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/signin"
+	"github.com/toolserver/toolserver/sandbox"
+)
+
+// Owner is what servers are handed: processes, connections and state.
+const Owner = ExecName
+
+// Deps is what servers are made from.
+type Deps struct {
+	Sandbox *sandbox.Sandbox
+	Policy  sandbox.Policy
+	Version string
+	Log     *zap.Logger
+	Host    signin.Host
+}
+
+// Manager keeps servers from one configuration to the next: those whose settings have not
+// changed go on as they are. The zero value is ready to use.
+type Manager struct {
+	mu      sync.Mutex
+	servers map[string]*managed
+}
+
+// managed is a server with what it was made from.
+type managed struct {
+	*Server
+	from any
+}
+
+// Update is the servers of a configuration that is not in force yet.
+type Update struct {
+	manager *Manager
+	next    map[string]*managed
+	Changed []domain.Source // servers that are new, or others than before
+	Removed []string        // names of sources
+}
+
+// Prepare makes the servers of a configuration, as far as they do not exist already.
+// Nothing is started before its source is added to a registry.
+func (m *Manager) Prepare(settings map[string]Settings, d Deps) *Update {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u := &Update{manager: m, next: map[string]*managed{}}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		s := settings[name]
+		if !s.IsEnabled() {
+			continue
+		}
+		from := madeFrom(s, d)
+		if old := m.servers[name]; old != nil && reflect.DeepEqual(old.from, from) {
+			u.next[name] = old
+			continue
+		}
+		u.next[name] = &managed{newServer(name, s, depsOf(s, d)), from}
+		u.Changed = append(u.Changed, u.next[name].Server)
+	}
+	for name := range m.servers {
+		if u.next[name] == nil {
+			u.Removed = append(u.Removed, SourceName(name))
+		}
+	}
+	return u
+}
+
+// Offers returns what the servers of the configuration offered last.
+func (u *Update) Offers() (all []domain.Offer) {
+	for _, name := range slices.Sorted(maps.Keys(u.next)) {
+		all = append(all, u.next[name].Offer())
+	}
+	return all
+}
+
+// Commit puts the update into force.
+func (u *Update) Commit() {
+	u.manager.mu.Lock()
+	defer u.manager.mu.Unlock()
+	u.manager.servers = u.next
+}
+
+// madeFrom returns what a server depends on. One whose program is confined depends on the
+// whole policy, one that is reached over HTTP on the private hosts of all tools.
+func madeFrom(s Settings, d Deps) any {
+	switch {
+	case s.Sandbox:
+		return []any{s, d.Policy}
+	case s.URL != "":
+		return []any{s, d.Policy.StateDirectory, d.Policy.Settings.PrivateHosts, d.Policy.Proxy, d.Host.Keeping}
+	}
+	return []any{s, d.Policy.StateDirectory, d.Policy.WorkingDirectory, d.Policy.Settings.Limits}
+}
+
+func depsOf(s Settings, d Deps) deps {
+	have := d.Sandbox.For(Owner)
+	made := deps{Deps: d, Log: d.Log.Named("upstream"), State: have.State(), Processes: have.Processes(), Environ: os.Environ()}
+	if u, err := url.Parse(s.URL); s.URL != "" && err == nil {
+		made.HTTP = have.ServerClient(u).Transport
+	}
+	return made
+}
+
+// Servers returns the servers in force, by name.
+func (m *Manager) Servers() []*Server {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make([]*Server, 0, len(m.servers))
+	for _, name := range slices.Sorted(maps.Keys(m.servers)) {
+		all = append(all, m.servers[name].Server)
+	}
+	return all
+}
+
+// Report says how a server is.
+type Report struct {
+	Name        string   `json:"name"`
+	Transport   string   `json:"transport"`
+	Status      Status   `json:"status"`
+	Reason      string   `json:"reason,omitempty"` // why it failed, also while it is tried again
+	Since       string   `json:"since,omitempty"`
+	NextTry     string   `json:"next_try,omitempty"`
+	Protocol    string   `json:"protocol,omitempty"`
+	Server      any      `json:"server,omitempty"`       // its name and version
+	Says        string   `json:"instructions,omitempty"` // what the server tells models
+	Tools       int      `json:"tools"`
+	Resources   int      `json:"resources"`
+	Prompts     int      `json:"prompts"`
+	Missing     int      `json:"missing"`               // items that are left out
+	Repaired    []string `json:"repaired,omitempty"`    // items of which something is left out that clients do not accept
+	Changed     int      `json:"changed"`               // tools that differ from their pins
+	InFlight    int      `json:"in_flight"`             // requests
+	Connections int      `json:"connections,omitempty"` // of single callers
+	Starts      int      `json:"starts"`
+	Failures    int      `json:"failures"` // in a row
+	Problems    []string `json:"problems,omitempty"`
+
+	groups []string
+	level  string
+}
+
+// Report returns how the server is.
+func (s *Server) Report() Report { return s.report(s.main) }
+
+func (s *Server) report(l *link) Report {
+	l.mu.Lock()
+	r := Report{
+		Name: s.name, Transport: s.settings.transport(), Status: l.status, Since: l.since.UTC().Format(time.RFC3339),
+		Starts: l.starts, Failures: l.fails, groups: s.settings.Groups, level: s.settings.ComplianceLevel,
+	}
+	if l.reason != nil {
+		r.Reason = l.reason.Error()
+	}
+	if l.status == StatusFailed || l.status == StatusSignIn {
+		r.NextTry = l.next.UTC().Format(time.RFC3339)
+	}
+	r.Problems = slices.Clone(l.broken)
+	l.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.InFlight, r.Connections = s.main.relays.count(), len(s.links)
+	for _, own := range s.links {
+		r.InFlight += own.relays.count()
+	}
+	r.Protocol, r.Problems = s.catalog.Protocol, append(r.Problems, s.problems...)
+	r.Repaired = s.repairs
+	if s.catalog.Info != nil {
+		r.Server = s.catalog.Info
+	}
+	r.Changed, r.Says = len(s.pins), s.catalog.Instructions
+	o := &s.offered
+	r.Tools, r.Resources, r.Prompts, r.Missing = len(o.Tools), max(0, len(o.Resources)-1), len(o.Prompts), len(o.Missing)
+	return r
+}

@@ -1,0 +1,218 @@
+package mcpclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+)
+
+// receive takes in a message of the server, whose bytes it keeps only if it owns
+// them. From is the call whose response stream it came on, or nil if that is not
+// known. What is no message is ignored.
+func (c *Client) receive(from *call, raw []byte, owned bool) {
+	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")) // a byte order mark, as some programs begin with
+	if jsonrpc.IsBatch(raw) {                           // of protocol version 2025-03-26
+		batch, _ := jsonrpc.ParseBatch(raw, 1000)
+		for _, msg := range batch {
+			if !jsonrpc.IsBatch(msg) {
+				c.receive(from, msg, false)
+			}
+		}
+		return
+	}
+	msg, err := jsonrpc.Parse(raw, nil)
+	switch {
+	case msg.Response && msg.ID == nil && msg.Failure != nil:
+		if from != nil { // the server could not read the ID
+			from.end(outcome{err: cloneError(msg.Failure)})
+		}
+	case err != nil:
+	case msg.Response:
+		c.answered(from, &msg, owned)
+	case msg.IsNotification():
+		c.notified(from, &msg)
+	default:
+		c.serve(from, &msg)
+	}
+}
+
+// answered ends the call that a response belongs to. Nobody may wait for it any
+// more.
+func (c *Client) answered(from *call, msg *jsonrpc.Message, owned bool) {
+	x := c.callByID(msg.ID)
+	switch {
+	case x == nil:
+		return
+	case msg.Failure != nil:
+		x.end(outcome{err: cloneError(msg.Failure)})
+	case owned:
+		x.end(outcome{result: msg.Result})
+	default:
+		x.end(outcome{result: slices.Clone(msg.Result)})
+	}
+	if x.abandon != nil && x != from { // it came on another stream
+		x.abandon()
+	}
+	if !x.asks {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !x.left.IsZero() {
+		delete(c.calls, x.id)
+	}
+}
+
+func cloneError(failure json.RawMessage) *jsonrpc.Error {
+	return jsonrpc.ParseError(slices.Clone(failure))
+}
+
+func (c *Client) notified(from *call, msg *jsonrpc.Message) {
+	switch msg.Method {
+	case "notifications/progress":
+		var p struct {
+			Token json.RawMessage `json:"progressToken"`
+			Progress
+		}
+		if json.Unmarshal(msg.Params, &p) != nil {
+			return
+		}
+		if x := c.callByID(p.Token); x != nil && x.progress != nil {
+			p.Raw = slices.Clone(msg.Params)
+			x.report(&p.Progress)
+		}
+	case string(mcp.MethodNotificationCancelled):
+		var p struct {
+			ID json.RawMessage `json:"requestId"`
+		}
+		if json.Unmarshal(msg.Params, &p) != nil {
+			return
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if cancel := c.serving[string(jsonrpc.IDKey(p.ID))]; cancel != nil {
+			cancel(errCanceled)
+		}
+	default:
+		if c.opts.Notify != nil {
+			c.opts.Notify(c.serves(from), msg.Method, slices.Clone(msg.Params))
+		}
+	}
+}
+
+// Causes of the end of a handler's context.
+var (
+	errCanceled = errors.New("canceled by the server")
+	errEnded    = errors.New("the call has ended")
+)
+
+// serve has a handler answer a request of a server with a handshake. From is the
+// call it came with; with it the handler's context ends.
+func (c *Client) serve(from *call, msg *jsonrpc.Message) {
+	id, params := slices.Clone(msg.ID), slices.Clone(msg.Params)
+	handler := c.opts.Handlers[msg.Method]
+	if msg.Method == string(mcp.MethodPing) {
+		handler = func(context.Context, json.RawMessage) (any, error) { return struct{}{}, nil }
+	}
+	ctx, cancel := context.WithCancelCause(c.serves(from))
+	key := string(jsonrpc.IDKey(id))
+	c.mu.Lock()
+	if c.answers >= maxAnswers { // which the server does not take
+		c.mu.Unlock()
+		cancel(nil)
+		return
+	}
+	c.answers++
+	busy := len(c.serving) >= maxHandlers || c.serving[key] != nil
+	if !busy {
+		c.serving[key] = cancel
+		switch {
+		case from == nil:
+		case c.calls[from.id] == from && from.left.IsZero():
+			from.handlers = append(from.handlers, cancel)
+		default:
+			cancel(errEnded)
+		}
+	}
+	c.mu.Unlock()
+	_ = c.start(func() {
+		defer cancel(nil)
+		defer context.AfterFunc(c.ctx, func() { cancel(c.Err()) })()
+		var result any
+		var err error
+		switch {
+		case busy:
+			err = jsonrpc.Errorf(jsonrpc.CodeInternalError, "the client is busy with other requests")
+		case handler == nil:
+			err = jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "the client does not support %s", msg.Method)
+		default:
+			limited, stop := context.WithTimeout(ctx, c.opts.Timeout)
+			result, err = handler(limited, params)
+			stop()
+		}
+		if !busy {
+			c.mu.Lock()
+			delete(c.serving, key)
+			c.mu.Unlock()
+		}
+		if context.Cause(ctx) != errCanceled {
+			sending, stop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+			defer context.AfterFunc(c.ctx, stop)()
+			defer stop()
+			if from != nil && from.ctx.Err() != nil { // or the server goes on with the answer of a call that is canceled
+				select {
+				case <-from.over:
+				case <-sending.Done():
+				}
+			}
+			_ = c.transport.send(sending, &outgoing{msg: response(id, result, err)}, nil)
+		}
+		c.mu.Lock()
+		c.answers--
+		c.mu.Unlock()
+	})
+}
+
+func response(id json.RawMessage, result any, err error) []byte {
+	if err == nil {
+		return append(jsonrpc.AppendValue(jsonrpc.AppendResultHead(nil, id), result), '}')
+	}
+	e, ok := err.(*jsonrpc.Error)
+	if !ok {
+		e = jsonrpc.Errorf(jsonrpc.CodeInternalError, "%v", err)
+	}
+	return jsonrpc.ErrorResponse(id, e)
+}
+
+// inputRequest is what a modern server requires before it serves a request.
+type inputRequest struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// provideInput has the handlers answer what the server requires, one after the
+// other, and returns their answers.
+func (c *Client) provideInput(ctx context.Context, requests map[string]inputRequest) (map[string]any, error) {
+	answers := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
+		method := requests[name].Method
+		handler := c.opts.Handlers[method]
+		if handler == nil {
+			return nil, fmt.Errorf("the server requires input by %s, which the client does not support", method)
+		}
+		answer, err := handler(withCallers(ctx, ctx), requests[name].Params)
+		if err != nil {
+			return nil, fmt.Errorf("input by %s: %w", method, err)
+		}
+		answers[name] = answer
+	}
+	return answers, nil
+}

@@ -1,0 +1,103 @@
+package mcpclient
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+)
+
+// stallTime is how long a server may leave what is written unread.
+const stallTime = 30 * time.Second
+
+// stdioTransport has messages as lines. One goroutine reads, and one for each message
+// writes, so that a server that does not read keeps no caller longer than its context.
+type stdioTransport struct {
+	client *Client
+	rw     io.ReadWriteCloser
+	closed func() error
+
+	writing chan struct{} // whoever writes has put a token in
+	stalled *time.Timer   // ends the connection; guarded by writing
+}
+
+// Connect connects to a server over a pair of streams, such as the pipes of a
+// child process, which remains the caller's. Closing rw must end a Read and a Write
+// that wait.
+func Connect(ctx context.Context, rw io.ReadWriteCloser, opts Options) (*Client, error) {
+	c := newClient(opts)
+	t := &stdioTransport{client: c, rw: rw, writing: make(chan struct{}, 1), closed: sync.OnceValue(rw.Close)}
+	t.stalled = time.AfterFunc(stallTime, func() { c.fail(jsonrpc.ErrStalled) })
+	t.stalled.Stop()
+	context.AfterFunc(c.ctx, func() { t.closed() })
+	_ = c.start(t.receive)
+	return c.connect(ctx, t)
+}
+
+func (t *stdioTransport) receive() {
+	in := lineReader{bufio.NewReaderSize(t.rw, lineBuffer), t.client.opts.MaxMessageBytes}
+	for {
+		line, owned, err := in.next()
+		switch {
+		case errors.Is(err, errLineTooLong):
+			t.client.tooLong(line)
+		case err != nil:
+			t.client.fail(fmt.Errorf("reading from the server: %w", err))
+			return
+		case len(line) > 0:
+			t.client.receive(nil, line, owned)
+		}
+	}
+}
+
+var errLineTooLong = errors.New("line too long")
+
+// tooLong ends the call that a message which exceeds the limit is the response to,
+// or, if its ends do not say which that is, all calls in flight.
+func (c *Client) tooLong(ends []byte) {
+	id, maybe := responseID(ends)
+	if id != nil {
+		if x := c.callByID(id); x != nil {
+			x.end(outcome{err: ErrTooLong})
+		}
+	}
+	if id != nil || !maybe {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, x := range c.calls {
+		x.end(outcome{err: ErrTooLong})
+	}
+}
+
+func (t *stdioTransport) send(ctx context.Context, out *outgoing, _ *call) error {
+	select {
+	case t.writing <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.client.ctx.Done():
+		return t.client.Err()
+	}
+	return t.client.start(func() {
+		t.stalled.Reset(stallTime)
+		_, err := t.rw.Write(append(out.msg, '\n'))
+		t.stalled.Stop()
+		<-t.writing
+		if err != nil {
+			t.client.fail(fmt.Errorf("writing to the server: %w", err))
+		}
+	})
+}
+
+func (t *stdioTransport) connected() {}
+
+func (t *stdioTransport) close() {
+	t.client.fail(ErrClosed) // first, or the end of the streams were the cause
+	t.closed()
+}

@@ -1,0 +1,104 @@
+package oauth
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/toolserver/toolserver/outbound/signin"
+)
+
+// proofAlgorithm is what proofs are signed with.
+const proofAlgorithm = "ES256"
+
+// maxNonces bounds the origins whose nonces are known.
+const maxNonces = 64
+
+// errNonce is the code of a server that requires a nonce in proofs.
+const errNonce = "use_dpop_nonce"
+
+// binding is a key that a token is bound to (RFC 9449): without it, the token is of no use to who steals it.
+type binding struct {
+	signer signer
+	public map[string]string // as a JSON Web Key
+	kept   []byte            // the private key, as it is kept
+}
+
+// newBinding returns a binding with a new key.
+func newBinding() (*binding, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return bindingOf(kept)
+}
+
+// bindingOf returns the binding with a key that was kept.
+func bindingOf(kept []byte) (*binding, error) {
+	parsed, err := x509.ParsePKCS8PrivateKey(kept)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := parsed.(*ecdsa.PrivateKey)
+	if !ok || key.Curve != elliptic.P256() {
+		return nil, errors.New("another kind of key")
+	}
+	point, err := key.PublicKey.Bytes() // 4, x and y
+	if err != nil {
+		return nil, err
+	}
+	b64 := base64.RawURLEncoding.EncodeToString
+	return &binding{signer{proofAlgorithm, key}, map[string]string{"kty": "EC", "crv": "P-256", "x": b64(point[1:33]), "y": b64(point[33:])}, kept}, nil
+}
+
+// proof returns what shows that this client has the key, for one request: with a token, if there is one.
+func (b *binding) proof(method string, u *url.URL, nonce, access string, now time.Time) (string, error) {
+	claims := map[string]any{"jti": signin.Secret(16), "htm": method, "htu": u.Scheme + "://" + u.Host + u.EscapedPath(), "iat": now.Unix()}
+	if nonce != "" {
+		claims["nonce"] = nonce
+	}
+	if access != "" {
+		sum := sha256.Sum256([]byte(access))
+		claims["ath"] = base64.RawURLEncoding.EncodeToString(sum[:])
+	}
+	return b.signer.jwt(map[string]any{"typ": "dpop+jwt", "jwk": b.public}, claims)
+}
+
+// binds reports whether tokens are to be bound to a key: the upstream asks for it, and the authorization server can.
+func binds(said challenge, server authorizationServer) bool {
+	return said.Binds && slices.Contains(server.Proofs, proofAlgorithm)
+}
+
+// nonce returns what the server of an address wants to see in proofs.
+func (c *Client) nonce(u *url.URL) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nonces[origin(u)]
+}
+
+// noteNonce remembers the nonce of an answer, and reports whether it has one.
+func (c *Client) noteNonce(u *url.URL, h http.Header) bool {
+	nonce := h.Get("DPoP-Nonce")
+	if nonce == "" || len(nonce) > maxToken {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.nonces) >= maxNonces {
+		clear(c.nonces)
+	}
+	c.nonces[origin(u)] = nonce
+	return true
+}

@@ -1,0 +1,372 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+	"github.com/toolserver/toolserver/wire/rawjson"
+)
+
+// relay passes on what a server has to say or to ask during one call to whoever made the
+// call.
+type relay struct {
+	owner   domain.Session
+	number  int      // in the order in which calls begin
+	pending *pending // of a caller who answers in rounds; nil for others
+
+	mu     sync.Mutex
+	caller context.Context // of the call; of its last round
+	ended  bool            // nothing may be passed on any more
+	asking sync.WaitGroup  // questions under way
+	stops  []context.CancelCauseFunc
+	logs   chan domain.LogMessage
+	logged chan struct{} // closed when all that is in logs was passed on
+}
+
+// errAnswered is the cause of questions that were open when their call ended.
+var errAnswered = errors.New("the call has ended")
+
+type relayKey struct{}
+
+// maxLogs bounds the log messages of a call that its caller has not read yet; more are
+// dropped.
+const maxLogs = 256
+
+// relays counts the calls of a link in flight.
+type relays struct {
+	mu       sync.Mutex
+	inFlight int
+	begun    int       // ever
+	last     time.Time // when one of them ended
+}
+
+// begin adds a call. The context of its request leads what the server says during it to
+// the relay.
+func (rs *relays) begin(caller context.Context) *relay {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.inFlight++
+	rs.begun++
+	return &relay{owner: domain.SessionOf(caller), caller: caller, number: rs.begun}
+}
+
+// end removes a call, after all that it was told has been passed on.
+func (rs *relays) end(r *relay) {
+	r.mu.Lock()
+	r.ended = true
+	if r.logs != nil {
+		close(r.logs)
+	}
+	for _, stop := range r.stops {
+		stop(errAnswered)
+	}
+	r.mu.Unlock()
+	if r.logs != nil {
+		<-r.logged
+	}
+	r.asking.Wait()
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.inFlight--
+	rs.last = time.Now()
+}
+
+// relayOf returns the call that a message of the server belongs to, which came with the
+// context. If the transport does not say, it is the newest call that the server may serve,
+// provided that all are of one session: nobody is told or asked what may be meant for
+// somebody else.
+func relayOf(ctx context.Context) (newest *relay) {
+	var seen *relay // also one that was canceled: the server may still serve it
+	for _, caller := range mcpclient.Callers(ctx) {
+		r, ok := caller.Value(relayKey{}).(*relay)
+		if !ok || seen != nil && (r.owner.Key() != seen.owner.Key() || !r.owner.Lasts()) {
+			return nil
+		}
+		if seen = r; !r.over() && (newest == nil || r.number > newest.number) {
+			newest = r
+		}
+	}
+	return newest
+}
+
+// over reports whether the call has ended.
+func (r *relay) over() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended
+}
+
+// count returns how many calls are in flight.
+func (rs *relays) count() int {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	return rs.inFlight
+}
+
+// unused returns how long ago the last call ended; 0 if there was none.
+func (rs *relays) unused() time.Duration {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.last.IsZero() {
+		rs.last = time.Now()
+	}
+	return time.Since(rs.last)
+}
+
+// current returns the context of the caller.
+func (r *relay) current() context.Context {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.caller
+}
+
+// log passes a log message on, without waiting for the caller.
+func (r *relay) log(m domain.LogMessage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return
+	}
+	if r.logs == nil {
+		r.logs, r.logged = make(chan domain.LogMessage, maxLogs), make(chan struct{})
+		go func(logs <-chan domain.LogMessage) {
+			defer close(r.logged)
+			for m := range logs {
+				domain.Log(r.current(), m)
+			}
+		}(r.logs)
+	}
+	select {
+	case r.logs <- m:
+	default:
+	}
+}
+
+// ask has the caller answer a question of the server. ctx ends when the server does not
+// want to know any more.
+func (r *relay) ask(ctx context.Context, req domain.InputRequest) (json.RawMessage, error) {
+	r.mu.Lock()
+	if r.ended {
+		r.mu.Unlock()
+		return nil, errAnswered
+	}
+	from := r.caller
+	if r.pending != nil { // the caller of a round is gone before the answer comes
+		from = ctx
+	}
+	asking, stop := context.WithCancelCause(from)
+	defer stop(nil)
+	r.stops = append(r.stops, stop)
+	r.asking.Add(1)
+	r.mu.Unlock()
+	defer r.asking.Done()
+	if r.pending != nil {
+		return r.pending.ask(asking, req)
+	}
+	defer context.AfterFunc(ctx, func() { stop(context.Cause(ctx)) })()
+	answers, err := domain.Ask(asking, map[string]domain.InputRequest{question: req})
+	return answers[question], err
+}
+
+// question is the name of the one question of a request.
+const question = "upstream"
+
+// handlers answer what the server asks, by having the callers answer.
+func (l *link) handlers() map[string]mcpclient.Handler {
+	all := map[string]mcpclient.Handler{}
+	for _, method := range []string{domain.AskElicitation, domain.AskSampling, domain.AskRoots} {
+		all[method] = func(ctx context.Context, params json.RawMessage) (any, error) {
+			params = domain.RedactJSON(params, l.server.secrets())
+			req := domain.InputRequest{Method: method, Params: params}
+			if method == domain.AskElicitation {
+				mode, _ := rawjson.String(rawjson.Member(params, "mode"))
+				req.URL = mode == "url"
+			}
+			for {
+				r := relayOf(ctx)
+				if r == nil {
+					return nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "%s does not belong to a call, or to one of several callers: nobody can be asked", method)
+				}
+				if req.URL {
+					l.server.expectCompletion(r, params)
+				}
+				answer, err := r.ask(ctx, req)
+				switch {
+				case err == nil:
+					return answer, nil
+				case !r.over() || ctx.Err() != nil: // or it was about another call of the session
+					return nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "%v", err)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// expectCompletion notes whom to tell when a person has done what an address is for.
+func (s *Server) expectCompletion(r *relay, params json.RawMessage) {
+	if id, err := rawjson.String(rawjson.Member(params, "elicitationId")); err == nil {
+		s.completions.Put("", id, domain.Completion(r.current()), 1)
+	}
+}
+
+// notified passes on a notification of the server.
+func (l *link) notified(ctx context.Context, method string, params json.RawMessage) {
+	switch method {
+	case "notifications/tools/list_changed", "notifications/resources/list_changed", "notifications/prompts/list_changed":
+		l.refresh()
+	case "notifications/resources/updated":
+		if uri, err := rawjson.String(rawjson.Member(params, "uri")); err == nil {
+			l.server.watches.updated(uri)
+		}
+	case "notifications/elicitation/complete":
+		id, _ := rawjson.String(rawjson.Member(params, "elicitationId"))
+		if complete, ok := l.server.completions.Get("", id); ok {
+			complete(id)
+		}
+	case "notifications/message":
+		params = domain.RedactJSON(params, l.server.secrets())
+		name, _ := rawjson.String(rawjson.Member(params, "level"))
+		level, ok := domain.ParseLogLevel(strings.ToLower(name))
+		if !ok { // which is no reason to lose it
+			level = domain.LogInfo
+		}
+		logger, _ := rawjson.String(rawjson.Member(params, "logger"))
+		if r := relayOf(ctx); r != nil {
+			r.log(domain.LogMessage{Level: level, Logger: logger, Data: json.RawMessage(rawjson.Member(params, "data"))})
+		}
+	}
+}
+
+// pending is a call of a server whose caller answers in rounds: it goes on while nobody
+// waits for it.
+type pending struct {
+	relay  *relay
+	cancel context.CancelCauseFunc // of the call
+	asks   chan *ask
+	done   chan struct{}
+	result json.RawMessage // once it is done
+	err    error
+
+	asked []*ask // what the caller has been asked, between two rounds
+	count int    // of what was asked so far
+	alarm *time.Timer
+}
+
+// ask is a question to a caller who answers in rounds.
+type ask struct {
+	ctx    context.Context // ends when the server does not want to know any more
+	name   string
+	req    domain.InputRequest
+	answer chan answer // has room for one
+}
+
+type answer struct {
+	value json.RawMessage
+	err   error
+}
+
+// ask waits until the caller has answered, in whatever round that is.
+func (p *pending) ask(ctx context.Context, req domain.InputRequest) (json.RawMessage, error) {
+	q := &ask{ctx: ctx, req: req, answer: make(chan answer, 1)}
+	select {
+	case p.asks <- q:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	select {
+	case a := <-q.answer:
+		return a.value, a.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// parkTime is how long a call waits for the next round. As long as it does, a server that
+// does not say which call it asks about can ask nobody else.
+const parkTime = 5 * time.Minute
+
+// Questions that are open at the same time go to the caller in one round.
+const (
+	maxAsked = 20
+	askPause = 10 * time.Millisecond // after which no other is expected
+)
+
+// round takes the call on until it is done or the caller has to answer, which is the error
+// [*domain.InputRequired].
+func (p *pending) round(ctx context.Context, park func(*pending) string) (json.RawMessage, error) {
+	for {
+		if err := p.answer(ctx, park); err != nil {
+			return nil, err
+		}
+		select {
+		case q := <-p.asks:
+			for ; q != nil; q = p.next() {
+				p.add(ctx, q)
+			}
+		case <-p.done:
+			return p.result, p.err
+		case <-ctx.Done():
+			p.cancel(context.Cause(ctx))
+			<-p.done
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// next returns another question that is open already, or nil.
+func (p *pending) next() *ask {
+	if len(p.asked) == maxAsked {
+		return nil
+	}
+	select {
+	case q := <-p.asks:
+		return q
+	case <-time.After(askPause):
+		return nil
+	}
+}
+
+// add has the caller asked, if that is possible.
+func (p *pending) add(ctx context.Context, q *ask) {
+	p.count++
+	q.name = fmt.Sprintf("%s-%d", question, p.count)
+	if domain.CanAsk(ctx, q.req.Needs()) {
+		p.asked = append(p.asked, q)
+		return
+	}
+	_, err := domain.Ask(ctx, map[string]domain.InputRequest{q.name: q.req}) // which says why
+	q.answer <- answer{err: err}
+}
+
+// answer answers the questions if the caller has. Otherwise the caller has to call again,
+// which is the error.
+func (p *pending) answer(ctx context.Context, park func(*pending) string) error {
+	p.asked = slices.DeleteFunc(p.asked, func(q *ask) bool { return q.ctx.Err() != nil })
+	if len(p.asked) == 0 {
+		return nil
+	}
+	requests := map[string]domain.InputRequest{}
+	for _, q := range p.asked {
+		requests[q.name] = q.req
+	}
+	answers, err := domain.Ask(ctx, requests)
+	if required, ok := err.(*domain.InputRequired); ok {
+		required.Resume = park(p)
+		return required
+	}
+	for _, q := range p.asked {
+		q.answer <- answer{answers[q.name], err}
+	}
+	p.asked = nil
+	return nil
+}
