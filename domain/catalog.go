@@ -392,15 +392,6 @@ func (c *Catalog) ListPrompts(p Principal, cursor string) (page []*Prompt, next 
 	return pageOf(all, func(p *Prompt) string { return p.Name }, cursor, c.Settings.Limits.PageSize)
 }
 
-// View identifies what p may see: principals of the same view see the same
-// lists.
-func (c *Catalog) View(p Principal) string {
-	if !c.Private() {
-		return ""
-	}
-	return strings.Join(p.Groups, "\x00") + "\x01" + p.ComplianceLevel
-}
-
 // pageOf returns the page of items, which are sorted by key, that begins after
 // cursor, and the cursor of the next page.
 func pageOf[T any](items []T, key func(T) string, cursor string, size int) (page []T, next string, err error) {

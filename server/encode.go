@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -13,24 +12,6 @@ import (
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
-
-// buffer is a byte slice that is used again.
-type buffer struct{ bytes []byte }
-
-// maxKeptBuffer bounds what an idle buffer may hold on to, until the garbage
-// collector comes round.
-const maxKeptBuffer = 1 << 20
-
-var buffers = sync.Pool{New: func() any { return &buffer{bytes: make([]byte, 0, 4096)} }}
-
-func newBuffer() *buffer { return buffers.Get().(*buffer) }
-
-func (b *buffer) free() {
-	if cap(b.bytes) <= maxKeptBuffer {
-		b.bytes = b.bytes[:0]
-		buffers.Put(b)
-	}
-}
 
 // appendValue appends v as JSON.
 func appendValue(b []byte, v any) []byte { return jsonrpc.AppendValue(b, v) }
@@ -168,10 +149,6 @@ func (x *exchange) list() (reply, error) {
 // page returns a page of a list as the JSON of its result.
 func (s *Server) page(method string, p domain.Principal, cursor string, modern, both bool) (json.RawMessage, error) {
 	catalog := s.exec.Registry.Catalog()
-	key := listKey{method: method, view: catalog.View(p), cursor: cursor, modern: modern, both: both}
-	if body := s.lists.get(catalog, key); body != nil {
-		return body, nil
-	}
 	b, next, err := appendItems([]byte{'{'}, catalog, method, p, cursor, modern, both)
 	if err != nil {
 		return nil, err
@@ -187,11 +164,7 @@ func (s *Server) page(method string, p domain.Principal, cursor string, modern, 
 		b = appendCaching(b, ttl, catalog.Private())
 	}
 	x := exchange{server: s, message: &message{meta: requestMeta{modern: modern}}}
-	b = x.appendMeta(b, nil)
-	if len(cursor) <= maxCachedCursor {
-		s.lists.put(catalog, key, b)
-	}
-	return b, nil
+	return x.appendMeta(b, nil), nil
 }
 
 // appendItems appends the member that holds a list.
@@ -320,43 +293,6 @@ func appendPrompt(b []byte, p *domain.Prompt) []byte {
 		})
 	}
 	return placed(b, start, p.Listed, "title", "description")
-}
-
-type listKey struct {
-	method, view, cursor string
-	modern, both         bool
-}
-
-// maxCachedLists bounds the cache: lists times views times pages times protocol
-// generations.
-const maxCachedLists = 256
-
-// maxCachedCursor bounds the cursors that are kept: clients write them.
-const maxCachedCursor = 1 << 10
-
-// listCache holds pages of one catalog, ready to send.
-type listCache struct {
-	mu    sync.Mutex
-	of    *domain.Catalog
-	pages map[listKey]json.RawMessage
-}
-
-func (c *listCache) get(of *domain.Catalog, key listKey) json.RawMessage {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.of != of {
-		return nil
-	}
-	return c.pages[key]
-}
-
-func (c *listCache) put(of *domain.Catalog, key listKey, body json.RawMessage) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.of != of || len(c.pages) >= maxCachedLists {
-		c.of, c.pages = of, map[listKey]json.RawMessage{}
-	}
-	c.pages[key] = body
 }
 
 // MarshalTool returns t as tools/list shows it.

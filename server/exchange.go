@@ -168,12 +168,22 @@ func (x *exchange) serve() {
 	}
 }
 
+// buffers are for answers. One that is idle may hold on to maxKeptBuffer, until the garbage
+// collector comes round.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxKeptBuffer = 1 << 20
+
 // finish answers a request with the result that write appends or with err, unless
 // the client has canceled it or it is answered already.
 func (x *exchange) finish(write reply, err error) {
 	defer x.recover()
-	buf := newBuffer()
-	defer buf.free()
+	buf := buffers.Get().(*[]byte)
+	defer func() {
+		if cap(*buf) <= maxKeptBuffer {
+			buffers.Put(buf)
+		}
+	}()
 	if context.Cause(x.ctx) == errRevoked && x.Method != methodListen { // whose end is a result
 		write, err = nil, invalidRequest(errRevoked.Error())
 	}
@@ -213,7 +223,7 @@ func (x *exchange) recover() {
 }
 
 // response returns the answer, and its code if it stands for an error.
-func (x *exchange) response(buf *buffer, write reply, err error) (msg []byte, code int) {
+func (x *exchange) response(buf *[]byte, write reply, err error) (msg []byte, code int) {
 	if required, ok := errors.AsType[*domain.InputRequired](err); ok {
 		write, err = x.inputRequired(required)
 	}
@@ -221,8 +231,8 @@ func (x *exchange) response(buf *buffer, write reply, err error) (msg []byte, co
 		e := x.wireError(err)
 		return jsonrpc.ErrorResponse(x.ID, e), e.Code
 	}
-	buf.bytes = append(write(jsonrpc.AppendResultHead(buf.bytes, x.ID)), '}')
-	return buf.bytes, x.code
+	*buf = append(write(jsonrpc.AppendResultHead((*buf)[:0], x.ID)), '}')
+	return *buf, x.code
 }
 
 // wireError returns an error as the client gets it. This is the one place where

@@ -54,7 +54,6 @@ type Server struct {
 	exec     *domain.Executor
 	info     json.RawMessage // name and version
 	about    json.RawMessage // all of Options.Info
-	lists    listCache
 	hub      hub
 	states   stateSealer
 	met      share.Store[string, struct{}] // clients without a session
