@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,7 +25,7 @@ type LineReader struct {
 	Max    int // bytes of a line
 	source io.Reader
 	in     *bufio.Reader
-	long   []byte // a line that does not fit into the buffer of in
+	long   bytes.Buffer // a line that does not fit into the buffer of in
 	err    error
 }
 
@@ -43,8 +42,8 @@ func NewLineReader(r io.Reader, limit int) *LineReader {
 // Next returns the next line without its end, which the last line need not have,
 // or, after a line that is too long, a [*TooLongError].
 func (l *LineReader) Next() ([]byte, error) {
-	if l.long = l.long[:0]; cap(l.long) > maxKeptLine {
-		l.long = nil
+	if l.long.Reset(); l.long.Cap() > maxKeptLine {
+		l.long = bytes.Buffer{}
 	}
 	for l.err == nil {
 		line, err := l.in.ReadSlice('\n')
@@ -52,9 +51,9 @@ func (l *LineReader) Next() ([]byte, error) {
 		if !more {
 			l.err = err
 		}
-		if more || len(l.long) > 0 {
-			l.add(line)
-			line = l.long
+		if more || l.long.Len() > 0 {
+			l.long.Write(line) // doubles the buffer, where append would leave five times its size as garbage
+			line = l.long.Bytes()
 		}
 		line, whole := bytes.CutSuffix(line, []byte{'\n'})
 		switch {
@@ -69,20 +68,11 @@ func (l *LineReader) Next() ([]byte, error) {
 	return nil, l.err
 }
 
-// add makes part of a long line. Doubling its buffer costs less than append, which
-// leaves five times its size as garbage.
-func (l *LineReader) add(part []byte) {
-	if free := cap(l.long) - len(l.long); free < len(part) {
-		l.long = slices.Grow(l.long, max(len(part), cap(l.long)))
-	}
-	l.long = append(l.long, part...)
-}
-
 // skip reads to the end of a line that is too long, and returns what became of it.
 func (l *LineReader) skip(line []byte, more bool) error {
 	var s Skimmer
 	for s.Write(line); more; s.Write(line) {
-		l.long = nil
+		l.long = bytes.Buffer{}
 		var err error
 		line, err = l.in.ReadSlice('\n')
 		if more = err == bufio.ErrBufferFull; !more {
@@ -103,7 +93,7 @@ func (l *LineReader) Buffered() bool {
 func (l *LineReader) Detach() *LineReader {
 	read, _ := l.in.Peek(l.in.Buffered())
 	d := *l
-	d.long = nil
+	d.long = bytes.Buffer{}
 	d.in = bufio.NewReaderSize(l.source, lineBufferSize)
 	if len(read) > 0 {
 		d.in.Reset(io.MultiReader(bytes.NewReader(bytes.Clone(read)), l.source))

@@ -2,6 +2,7 @@ package rawjson
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -151,19 +152,9 @@ func unescape(raw []byte) string {
 
 // hex4 reads four hexadecimal digits, or returns -1.
 func hex4(b []byte) rune {
-	var r rune
-	for _, c := range b {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return -1
-		}
-		r = r<<4 | rune(c)
+	var r [2]byte
+	if _, err := hex.Decode(r[:], b); err != nil {
+		return -1
 	}
-	return r
+	return rune(r[0])<<8 | rune(r[1])
 }
