@@ -17,17 +17,16 @@ import (
 
 // change is something that clients can subscribe to.
 type change struct {
-	method      string // of the notification
-	uri         string // of the resource that has changed, if it is one
-	elicitation string // that is complete, if it is one
+	method    string // of the notification
+	name, arg string // its parameter; empty for none
 }
 
 func completed(elicitation string) change {
-	return change{method: methodCompleted, elicitation: elicitation}
+	return change{methodCompleted, "elicitationId", elicitation}
 }
 
 func updated(uri string) change {
-	return change{method: mcp.MethodNotificationResourceUpdated, uri: uri}
+	return change{mcp.MethodNotificationResourceUpdated, "uri", uri}
 }
 
 var listsChanged = [...]change{
@@ -45,11 +44,8 @@ func (c change) notification(tag any) []byte {
 
 func (c change) params(tag any) map[string]any {
 	params := map[string]any{}
-	if c.uri != "" {
-		params["uri"] = c.uri
-	}
-	if c.elicitation != "" {
-		params["elicitationId"] = c.elicitation
+	if c.name != "" {
+		params[c.name] = c.arg
 	}
 	if tag != nil {
 		params["_meta"] = tag
@@ -129,13 +125,11 @@ func (l *listener) close() {
 
 func (l *listener) add(c change) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if !slices.Contains(l.pending, c) {
 		l.pending = append(l.pending, c)
 	}
-	if l.wake != nil {
-		l.wake()
-	}
+	l.mu.Unlock()
+	l.wakeUp()
 }
 
 func (l *listener) addList(c change) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -153,10 +154,7 @@ func (s *session) ask(ctx context.Context, out sink, req domain.InputRequest) (j
 	case a := <-answer:
 		switch {
 		case len(a.failure) > 0:
-			reason := jsonrpc.ParseError(a.failure).Message
-			if reason == "" {
-				reason = "it gave no reason"
-			}
+			reason := cmp.Or(jsonrpc.ParseError(a.failure).Message, "it gave no reason")
 			return nil, domain.Errorf(domain.CodeExecutionFailed, "the client could not answer %s: %s", req.Method, reason)
 		case !validAnswer(req.Method, a.result):
 			return nil, domain.Errorf(domain.CodeExecutionFailed, "the client's response to %s is invalid", req.Method)

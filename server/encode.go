@@ -142,49 +142,42 @@ func (x *exchange) list() (reply, error) {
 	if err := x.server.exec.CountList(x.domain(), x.Method); err != nil {
 		return nil, err
 	}
-	body, err := x.server.page(x.Method, x.who.principal, cursor, x.meta.modern, x.takesBoth())
-	return func(b []byte) []byte { return append(b, body...) }, err
+	catalog := x.server.exec.Registry.Catalog()
+	items, next, err := x.items(catalog, cursor)
+	return func(b []byte) []byte {
+		b = append(append(b, '{'), items...)
+		if next != "" {
+			b = appendMember(b, "nextCursor", next)
+		}
+		if x.meta.modern {
+			ttl := listTTL
+			if catalog.Pending() {
+				ttl = 0
+			}
+			b = appendCaching(b, ttl, catalog.Private())
+		}
+		return x.appendMeta(b, nil)
+	}, err
 }
 
-// page returns a page of a list as the JSON of its result.
-func (s *Server) page(method string, p domain.Principal, cursor string, modern, both bool) (json.RawMessage, error) {
-	catalog := s.exec.Registry.Catalog()
-	b, next, err := appendItems([]byte{'{'}, catalog, method, p, cursor, modern, both)
-	if err != nil {
-		return nil, err
-	}
-	if next != "" {
-		b = appendMember(b, "nextCursor", next)
-	}
-	if modern {
-		ttl := listTTL
-		if catalog.Pending() {
-			ttl = 0
-		}
-		b = appendCaching(b, ttl, catalog.Private())
-	}
-	x := exchange{server: s, message: &message{meta: requestMeta{modern: modern}}}
-	return x.appendMeta(b, nil), nil
-}
-
-// appendItems appends the member that holds a list.
-func appendItems(b []byte, c *domain.Catalog, method string, p domain.Principal, cursor string, modern, both bool) (_ []byte, next string, err error) {
-	switch method {
-	case methodResources, methodTemplates:
-		templates := method == methodTemplates
-		page, next, err := c.ListResources(p, templates, cursor)
-		member := "resources"
-		if templates {
-			member = "resourceTemplates"
-		}
-		return appendList(b, member, page, appendResource), next, err
+// items returns the member that holds a list.
+func (x *exchange) items(c *domain.Catalog, cursor string) (_ []byte, next string, err error) {
+	p := x.who.principal
+	switch x.Method {
+	case methodResources:
+		page, next, err := c.ListResources(p, false, cursor)
+		return appendList(nil, "resources", page, appendResource), next, err
+	case methodTemplates:
+		page, next, err := c.ListResources(p, true, cursor)
+		return appendList(nil, "resourceTemplates", page, appendResource), next, err
 	case methodPrompts:
 		page, next, err := c.ListPrompts(p, cursor)
-		return appendList(b, "prompts", page, appendPrompt), next, err
+		return appendList(nil, "prompts", page, appendPrompt), next, err
 	}
 	page, err := c.List(domain.ListToolsQuery{Session: domain.Session{Principal: p}, Cursor: cursor})
-	return appendList(b, "tools", page.Tools, func(b []byte, t *domain.Tool) []byte {
-		return appendTool(b, t, formOf(t, c, both), modern)
+	both := x.takesBoth()
+	return appendList(nil, "tools", page.Tools, func(b []byte, t *domain.Tool) []byte {
+		return appendTool(b, t, formOf(t, c, both), x.meta.modern)
 	}), page.Next, err
 }
 
@@ -222,7 +215,7 @@ func appendTool(b []byte, t *domain.Tool, form string, modern bool) []byte {
 	}
 	b = append(append(b, `,"inputSchema":`...), input...)
 	if t.Output != nil && form != domain.FormText {
-		b = appendSchema(append(b, `,"outputSchema":`...), t.Output)
+		b = append(append(b, `,"outputSchema":`...), t.Output.Raw()...)
 	}
 	if t.ShowsAnnotations() && rawjson.Member(t.Listed, "annotations") == nil {
 		b = appendValue(append(b, `,"annotations":`...), t.Annotations)
@@ -260,14 +253,6 @@ func appendMembers(b []byte, object json.RawMessage) []byte {
 		return nil
 	})
 	return b
-}
-
-func appendSchema(b []byte, schema json.Marshaler) []byte {
-	raw, err := schema.MarshalJSON()
-	if err != nil {
-		return append(b, `{"type":"object"}`...)
-	}
-	return append(b, raw...)
 }
 
 func appendResource(b []byte, r *domain.Resource) []byte {

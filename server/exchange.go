@@ -114,17 +114,15 @@ func (x *exchange) check() *jsonrpc.Error {
 	if err := x.meta.check(); err != nil {
 		return err
 	}
-	onlyIn := func(modern bool) *jsonrpc.Error {
-		if x.meta.modern == modern {
-			return x.readState()
-		}
-		return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "%s is not a method of this protocol version", brief.Name(x.Method))
-	}
+	wrong := false
 	switch x.Method {
 	case methodInitialize, methodPing, methodSubscribe, methodUnsubscribe, methodLogLevel:
-		return onlyIn(false)
+		wrong = x.meta.modern
 	case methodListen, methodDiscover:
-		return onlyIn(true)
+		wrong = !x.meta.modern
+	}
+	if wrong {
+		return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "%s is not a method of this protocol version", brief.Name(x.Method))
 	}
 	return x.readState()
 }
@@ -287,7 +285,7 @@ func parseBatch(ses *session, raw []byte) ([]json.RawMessage, *jsonrpc.Error) {
 // now on. serve serves them concurrently and answers as soon as all of them are
 // finished, if there is something to answer; it returns with the last handler.
 func (s *Server) openBatch(ctx context.Context, ses *session, who caller, batch []json.RawMessage, out sink) (serve func(), answers bool) {
-	all := &batchSink{out: out}
+	all := &batchSink{sink: out}
 	var opened []func()
 	for _, raw := range batch {
 		msg, err := parse(raw)
@@ -314,15 +312,13 @@ func (s *Server) openBatch(ctx context.Context, ses *session, who caller, batch 
 
 // batchSink collects the answers of a batch. Notifications do not wait for them.
 type batchSink struct {
-	out     sink
+	sink
 	pending atomic.Int64 // requests that are not finished
 
 	mu   sync.Mutex
 	all  []byte // nil before the first answer
 	code int    // of a call that is out of time
 }
-
-func (b *batchSink) notify(msg []byte) bool { return b.out.notify(msg) }
 
 func (b *batchSink) answer(msg []byte, code int) {
 	b.mu.Lock()
@@ -347,6 +343,6 @@ func (b *batchSink) ended() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.all != nil {
-		b.out.answer(append(b.all, ']'), b.code)
+		b.sink.answer(append(b.all, ']'), b.code)
 	}
 }

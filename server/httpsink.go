@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -165,13 +166,12 @@ func (s *httpSink) keepAlive() {
 	if s.done {
 		return
 	}
+	event := []byte(keepAliveComment)
 	if s.kept != nil && !s.streaming {
-		s.start()
-		s.write(s.kept.add([]byte("data: \n\n"))) // so that the client has an event to ask for what follows
-	} else {
-		s.start()
-		s.write([]byte(keepAliveComment))
+		event = s.kept.add([]byte("data: \n\n")) // so that the client has an event to ask for what follows
 	}
+	s.start()
+	s.write(event)
 	s.alive.Reset(keepAliveInterval)
 }
 
@@ -231,36 +231,23 @@ func writeJSON(w http.ResponseWriter, msg []byte, status int) {
 // accepted reports which of the forms of an answer a client takes. One that does
 // not say takes any.
 func accepted(r *http.Request) (json, events bool) {
-	values := r.Header["Accept"]
-	if len(values) == 0 {
-		return true, true
+	return accepts(r.Header["Accept"], "application/*", "application/json"), accepts(r.Header["Accept"], "text/*", "text/event-stream")
+}
+
+func accepts(ranges []string, group, form string) (yes bool) {
+	if len(ranges) == 0 {
+		return true
 	}
-	var jsonBy, eventsBy int // how specific what decided is
-	for _, value := range values {
+	decided := -1 // how specific what decided is
+	for _, value := range ranges {
 		for part := range strings.SplitSeq(value, ",") {
 			name, params, _ := strings.Cut(part, ";")
-			yes := !refuses(params)
-			decide := func(form *bool, by *int, specific int) {
-				if specific > *by {
-					*form, *by = yes, specific
-				}
-			}
-			switch strings.ToLower(strings.TrimSpace(name)) {
-			case "*/*":
-				decide(&json, &jsonBy, 1)
-				decide(&events, &eventsBy, 1)
-			case "application/*":
-				decide(&json, &jsonBy, 2)
-			case "text/*":
-				decide(&events, &eventsBy, 2)
-			case "application/json":
-				decide(&json, &jsonBy, 3)
-			case "text/event-stream":
-				decide(&events, &eventsBy, 3)
+			if specific := slices.Index([]string{"*/*", group, form}, strings.ToLower(strings.TrimSpace(name))); specific > decided {
+				yes, decided = !refuses(params), specific
 			}
 		}
 	}
-	return json, events
+	return yes
 }
 
 // refuses reports whether the parameters of a media range have the quality 0

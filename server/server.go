@@ -85,14 +85,9 @@ func New(exec *domain.Executor, opts Options) *Server {
 	if opts.BeforeAnswers == nil {
 		opts.BeforeAnswers = func() {}
 	}
-	encode := func(info mcp.Implementation) json.RawMessage {
-		b, err := json.Marshal(info)
-		if err != nil {
-			panic(err) // strings are JSON
-		}
-		return b
-	}
-	s := &Server{opts: opts, exec: exec, info: encode(mcp.Implementation{Name: opts.Info.Name, Version: opts.Info.Version}), about: encode(opts.Info), hub: hub{listeners: map[*listener]struct{}{}}, states: newStateSealer(),
+	s := &Server{opts: opts, exec: exec, hub: hub{listeners: map[*listener]struct{}{}}, states: newStateSealer(),
+		info:     appendValue(nil, mcp.Implementation{Name: opts.Info.Name, Version: opts.Info.Version}),
+		about:    appendValue(nil, opts.Info),
 		met:      share.Store[string, struct{}]{MaxEntries: maxUnused, MaxAge: metTime, Renew: true},
 		unused:   share.Store[string, struct{}]{MaxEntries: maxUnused, MaxAge: stateTime},
 		replays:  share.Store[string, *replay]{MaxSize: maxReplays, MaxAge: replayTime},

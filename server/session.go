@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"iter"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -295,15 +295,9 @@ func (s *Server) Revoke(principal string) {
 		return // nobody is served yet
 	}
 	all.mu.Lock()
-	var theirs []*session
-	for _, in := range []iter.Seq[*session]{maps.Values(all.byID), maps.Keys(all.single)} {
-		for ses := range in {
-			if ses.owner == principal {
-				theirs = append(theirs, ses)
-			}
-		}
-	}
+	theirs := slices.AppendSeq(slices.Collect(maps.Values(all.byID)), maps.Keys(all.single))
 	all.mu.Unlock()
+	theirs = slices.DeleteFunc(theirs, func(ses *session) bool { return ses.owner != principal })
 	for _, ses := range theirs {
 		ses.cancelAll(errRevoked)
 	}

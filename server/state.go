@@ -43,15 +43,9 @@ type stateSealer struct{ aead cipher.AEAD }
 
 func newStateSealer() stateSealer {
 	var key [32]byte
-	rand.Read(key[:]) // never fails
-	block, err := aes.NewCipher(key[:])
-	if err != nil {
-		panic(err) // the key has the right length
-	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		panic(err) // AES has the right block size
-	}
+	rand.Read(key[:])                 // never fails
+	block, _ := aes.NewCipher(key[:]) // fails for keys of other lengths only
+	aead, _ := cipher.NewGCMWithRandomNonce(block)
 	return stateSealer{aead}
 }
 
