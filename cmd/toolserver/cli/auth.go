@@ -49,15 +49,8 @@ const (
 
 // authCommand signs in to services, for their tools.
 func authCommand(g *globals, accounts func(*app.App) (*signin.Accounts, error)) *cobra.Command {
-	auth := group(&cobra.Command{Use: "auth", Short: "Sign in to services that tools use"})
 	c := &googleAuth{g: g, accounts: accounts}
-	google := &cobra.Command{
-		Use: "google", Short: "Sign in to Gmail, Google Calendar and Google Contacts", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "Sign in to Gmail, Google Calendar and Google Contacts, so that the tools can use the account. Each service is granted by itself.\n" +
-			"Prints a link for a browser on this machine, and waits 10 minutes. On a machine without a browser use --paste.\n" +
-			"The exit code is 1 if a sign-in fails, and 2 if the command line is wrong.",
-		RunE: c.run(c.signIn),
-	}
+	google := &cobra.Command{Use: "google", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions, RunE: c.run(c.signIn)}
 	google.PersistentFlags().StringSliceVar(&c.names, "services", nil, "services: gmail, calendar, contacts; default: all that are in use")
 	google.PersistentFlags().StringVar(&c.principal, "principal", "", "user or token of the configuration whose account it is, or token:NAME; default: the user of this command line")
 	named(google.PersistentFlags(), "principal", "NAME")
@@ -66,14 +59,10 @@ func authCommand(g *globals, accounts func(*app.App) (*signin.Accounts, error)) 
 	google.Flags().BoolVar(&c.noBrowser, "no-browser", false, "do not open a browser")
 	google.Flags().BoolVar(&c.paste, "paste", false, "sign in with a browser on another machine, and paste the address that it ends at")
 	google.Flags().BoolVar(&c.again, "again", false, "sign in although there is a sign-in, for another account or after a change of scopes")
-	status := &cobra.Command{
-		Use: "status", Short: "Show which accounts are signed in", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "Show which accounts are signed in, without asking Google. The exit code is 1 if one of the services is not.", RunE: c.run(c.status),
-	}
-	revoke := &cobra.Command{Use: "revoke", Short: "Revoke sign-ins at Google and forget them", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions, RunE: c.run(c.revoke)}
-	google.AddCommand(status, revoke)
-	auth.AddCommand(google)
-	return auth
+	google.AddCommand(
+		&cobra.Command{Use: "status", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions, RunE: c.run(c.status)},
+		&cobra.Command{Use: "revoke", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions, RunE: c.run(c.revoke)})
+	return group("auth", google)
 }
 
 // run prepares a command and runs it until it is interrupted.

@@ -17,19 +17,18 @@ import (
 
 // callCommand runs any tool by its name.
 func callCommand(g *globals) *cobra.Command {
-	m := menu{runs: true}
+	return g.toolCommand("call", menu{runs: true}, (*cobra.Command).Help, g.run)
+}
+
+// toolCommand returns a command that takes the name of a tool of a menu, and the tool's arguments.
+func (g *globals) toolCommand(name string, m menu, alone func(*cobra.Command) error, run func(*cobra.Command, menu, []string) error) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "call TOOL [ARGUMENTS]",
-		Short: "Run one tool",
-		Long: "Run one tool as an MCP client would: the same checks, the same messages.\n" +
-			"Required arguments can be positional, and the first optional one if it is text; all can be flags.\n" +
-			"The value - is read from standard input. toolserver call TOOL --help lists the arguments of a tool.",
-		ValidArgsFunction: g.completeTool(m),
+		Use: name + " TOOL [ARGUMENTS]", ValidArgsFunction: g.completeTool(m),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cmd.Help()
+				return alone(cmd)
 			}
-			return g.run(cmd, m, args)
+			return run(cmd, m, args)
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // what follows TOOL are its own flags
@@ -41,27 +40,16 @@ func callCommand(g *globals) *cobra.Command {
 // its subcommands.
 func addCategories(root *cobra.Command, g *globals) {
 	for _, category := range tools.Categories() {
-		m := menu{category: category, runs: true}
-		cmd := &cobra.Command{
-			Use:               category + " TOOL [ARGUMENTS]",
-			Short:             "Run one of the " + category + " tools",
-			ValidArgsFunction: g.completeTool(m),
-			RunE: func(cmd *cobra.Command, args []string) error {
-				if len(args) == 0 {
-					return g.listCategory(cmd, category)
-				}
-				return g.run(cmd, m, args)
-			},
-		}
+		list := func(cmd *cobra.Command) error { return g.listCategory(cmd, category) }
+		cmd := g.toolCommand(category, menu{category: category, runs: true}, list, g.run)
+		cmd.Short = "Run one of the " + category + " tools"
 		cmd.SetHelpFunc(func(c *cobra.Command, args []string) {
 			if c != cmd { // a tool
 				root.HelpFunc()(c, args)
-			} else if err := g.listCategory(cmd, category); err != nil {
+			} else if err := list(cmd); err != nil {
 				cmd.PrintErrln("toolserver:", err)
 			}
 		})
-		cmd.Flags().SetInterspersed(false)
-		g.menus[cmd] = m
 		root.AddCommand(cmd)
 	}
 }

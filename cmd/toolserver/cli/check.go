@@ -28,9 +28,7 @@ import (
 // checkCommand checks the configuration and the machine.
 func checkCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "check", Short: "Check the configuration and what this machine offers", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "Check the configuration, the directories, the credentials, the sandbox on this machine, and the MCP servers of\n" +
-			"the configuration, to which it connects.\nThe exit code is 1 if a check fails.",
+		Use: "check", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var report checkReport
 			ctx, stop := g.interruptible(cmd.Context())

@@ -86,10 +86,7 @@ func (s *selection) flags(to *pflag.FlagSet) {
 // bareRoot returns the program without commands.
 func bareRoot(g *globals) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "toolserver",
-		Short: "Tools for MCP clients and people, under one policy",
-		Long: "Toolserver gives MCP clients files, commands and more under one readable policy,\n" +
-			"over stdio and Streamable HTTP. Every tool is also a command.",
+		Use:           "toolserver",
 		Version:       g.program.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -125,6 +122,7 @@ func newRoot(g *globals) *cobra.Command {
 	root := bareRoot(g)
 	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), logCommand(g), configCommand(g), trustCommand(g), untrustCommand(g), tokenCommand(g), authCommand(g, (*app.App).Google), upstreamCommand(g), installCommand(g), uninstallCommand(g), clientsCommand(g), versionCommand(g), completionCommand())
 	root.SetHelpCommand(helpCommand(g))
+	describe(root)
 	addCategories(root, g)
 	withExitCodes(root)
 	return root

@@ -17,11 +17,7 @@ import (
 func completionCommand() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
-		Use: "completion SHELL", Short: "Print the completion script of bash, zsh, fish or powershell", Args: takes(1, 1), ValidArgs: shells,
-		Long: "Print a script that has a shell complete commands, tools, their arguments and values. To load it at each start, write it into a directory that exists:\n" +
-			"  bash  toolserver completion bash >~/.local/share/bash-completion/completions/toolserver\n" +
-			"  zsh   toolserver completion zsh >~/.zfunc/_toolserver, and fpath+=(~/.zfunc) before compinit in ~/.zshrc\n" +
-			"  fish  toolserver completion fish >~/.config/fish/completions/toolserver.fish",
+		Use: "completion SHELL", Args: takes(1, 1), ValidArgs: shells,
 		Annotations: map[string]string{noJSON: ""},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, out := cmd.Root(), cmd.OutOrStdout()

@@ -18,10 +18,9 @@ import (
 )
 
 func configCommand(g *globals) *cobra.Command {
-	cmd := group(&cobra.Command{Use: "config", Short: "Create, describe, show and import configuration"})
-	cmd.AddCommand(
+	return group("config",
 		&cobra.Command{
-			Use: "init [FILE]", Short: "Write a commented configuration to start from", Args: takes(0, 1),
+			Use: "init [FILE]", Args: takes(0, 1),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				path := "toolserver.yaml"
 				if len(args) == 1 {
@@ -53,14 +52,14 @@ func configCommand(g *globals) *cobra.Command {
 			},
 		},
 		&cobra.Command{
-			Use: "schema", Short: "Print the JSON Schema of the configuration, for editors", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
+			Use: "schema", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				_, err := fmt.Fprintln(cmd.OutOrStdout(), string(config.Schema()))
 				return err
 			},
 		},
 		&cobra.Command{
-			Use: "show", Short: "Print the configuration in force, secrets masked", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
+			Use: "show", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				cfg, err := g.load(g.dirs)
 				if err != nil {
@@ -77,7 +76,6 @@ func configCommand(g *globals) *cobra.Command {
 		},
 		importCommand(g),
 	)
-	return cmd
 }
 
 // printYAML prints a YAML document of the program as JSON.
@@ -91,9 +89,8 @@ func printYAML(w io.Writer, text []byte) error {
 
 // tokenCommand makes bearer tokens.
 func tokenCommand(g *globals) *cobra.Command {
-	cmd := group(&cobra.Command{Use: "token", Short: "Make bearer tokens for HTTP clients"})
-	cmd.AddCommand(&cobra.Command{
-		Use: "new NAME", Short: "Make a token and the configuration entry for it", Args: takes(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
+	return group("token", &cobra.Command{
+		Use: "new NAME", Args: takes(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(args[0]) == "" {
 				return usage(errors.New("NAME must not be empty; usage: " + cmd.UseLine()))
@@ -107,5 +104,4 @@ func tokenCommand(g *globals) *cobra.Command {
 			return err
 		},
 	})
-	return cmd
 }

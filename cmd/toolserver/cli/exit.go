@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"os"
 	"os/signal"
@@ -20,15 +21,9 @@ const (
 )
 
 // exitCodes is what help says about them.
-const exitCodes = `
-Exit codes:
-  0    success
-  1    the tool failed, a check failed, or the policy denies the call
-  2    the command line, the arguments or the configuration are wrong
-  130  interrupted (SIGINT); 143 terminated (SIGTERM)
-With call --exit-code: the exit code of the command that the tool ran, 128 plus the number
-of the signal that ended it, or 124 if it timed out.
-`
+//
+//go:embed exitcodes.txt
+var exitCodes string
 
 // exitError is an error with the exit code it leads to.
 type exitError struct {

@@ -15,25 +15,11 @@ import (
 
 // explainCommand shows whether a call would be allowed, and by which rule.
 func explainCommand(g *globals) *cobra.Command {
-	m := menu{}
-	cmd := &cobra.Command{
-		Use:   "explain TOOL [ARGUMENTS]",
-		Short: "Show whether a call would be allowed, and which rule decides, without making it",
-		Long: "Show whether a call would be allowed, and which rule decides, without making it. The arguments are those of call.\n" +
-			"The exit code is 1 if the call is denied, or if the sandbox will stop it.",
-		ValidArgsFunction: g.completeTool(m),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			ctx, stop := g.interruptible(cmd.Context())
-			defer stop()
-			return g.withTool(ctx, request{m, cmd, args}, func(o *opened) error { return g.explain(ctx, o) })
-		},
-	}
-	cmd.Flags().SetInterspersed(false) // what follows TOOL are its own flags
-	g.menus[cmd] = m
-	return cmd
+	return g.toolCommand("explain", menu{}, (*cobra.Command).Help, func(cmd *cobra.Command, m menu, args []string) error {
+		ctx, stop := g.interruptible(cmd.Context())
+		defer stop()
+		return g.withTool(ctx, request{m, cmd, args}, func(o *opened) error { return g.explain(ctx, o) })
+	})
 }
 
 func (g *globals) explain(ctx context.Context, o *opened) error {

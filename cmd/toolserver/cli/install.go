@@ -36,12 +36,7 @@ type installFlags struct {
 func installCommand(g *globals) *cobra.Command {
 	var f installFlags
 	cmd := &cobra.Command{
-		Use: "install [CLIENT...]", Short: "Add this server to MCP clients",
-		Long: "Add an entry to the configuration file of MCP clients, and change nothing else in it. The entry starts this program for\n" +
-			"what --config and --dir say, or for the current directory. It asks about each client on this machine if none is named.",
-		Example: "  toolserver install claude-desktop --dir ~/project\n" +
-			"  toolserver install vscode --project --env BRAVE_API_KEY\n" +
-			"  toolserver install cursor --url https://tools.example.com/mcp --token-env TOOLSERVER_TOKEN",
+		Use:               "install [CLIENT...]",
 		ValidArgsFunction: completeClient,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			ctx, stop := g.interruptible(cmd.Context())
@@ -74,9 +69,7 @@ func (f *installFlags) flags(cmd *cobra.Command) {
 func uninstallCommand(g *globals) *cobra.Command {
 	var f installFlags
 	cmd := &cobra.Command{
-		Use: "uninstall CLIENT...", Short: "Remove this server from MCP clients", Args: takes(1, -1),
-		Long: "Remove the entry from the configuration file of MCP clients. Where install has left a backup and nothing else has changed\n" +
-			"since, the file gets the bytes back that it had. A file that has nothing else is removed.",
+		Use: "uninstall CLIENT...", Args: takes(1, -1),
 		ValidArgsFunction: completeClient,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			ctx, stop := g.interruptible(cmd.Context())
@@ -452,9 +445,7 @@ func (g *globals) answers() bool {
 func clientsCommand(g *globals) *cobra.Command {
 	var f installFlags
 	cmd := &cobra.Command{
-		Use: "clients", Short: "List MCP clients, where their files are, and whether they start this server", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "List the MCP clients that install knows: whether they are on this machine, where their files are, and, where the file has\n" +
-			"the entry, whether what it starts works.",
+		Use: "clients", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := g.interruptible(cmd.Context())
 			defer stop()

@@ -33,9 +33,7 @@ type logQuery struct {
 func logCommand(g *globals) *cobra.Command {
 	var q logQuery
 	cmd := &cobra.Command{
-		Use: "log", Short: "Show what was done, and what was refused by which rule", Args: takes(0, 0),
-		Long: "Show the last entries of the record that servers and calls keep in the state directory: a line for each call, client,\n" +
-			"reload and event of another server. docs/record.md says what is in it.",
+		Use: "log", Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if q.from, err = sinceWhen(q.since, time.Now()); err != nil {
 				return usage(err)
@@ -58,7 +56,7 @@ func logCommand(g *globals) *cobra.Command {
 	f.StringVar(&q.since, "since", "", "only what happened since then: 90m, 2d, 2026-11-28, 2026-11-28T10:00:00Z")
 	f.IntVarP(&q.last, "last", "n", 100, "how many entries; 0 for all")
 	cmd.AddCommand(&cobra.Command{
-		Use: "explain ID", Short: "Show why a call was refused, by which line of the configuration, and what would allow it", Args: takes(1, 1),
+		Use: "explain ID", Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return g.with(func(a *app.App) error { return g.explainEntry(cmd.Context(), cmd.OutOrStdout(), a, ids[0]) })
 		},

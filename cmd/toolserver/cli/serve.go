@@ -22,10 +22,7 @@ func serveCommand(g *globals) *cobra.Command {
 	var stdio bool
 	o := app.ServeOptions{Streams: g.std}
 	cmd := &cobra.Command{
-		Use:   "serve [--stdio | --http ADDRESS] [DIRECTORY...]",
-		Short: "Serve MCP clients",
-		Long: "Serve one client over stdio, or any number over Streamable HTTP.\n" +
-			"The first directory is the working directory, the others are further roots.",
+		Use:         "serve [--stdio | --http ADDRESS] [DIRECTORY...]",
 		Annotations: map[string]string{noJSON: ""},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs

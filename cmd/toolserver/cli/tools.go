@@ -30,7 +30,7 @@ func toolsCommand(g *globals) *cobra.Command {
 	var openAI, anthropic, gemini, all, forFiles bool
 	var category string
 	cmd := &cobra.Command{
-		Use: "tools [--for FILE...]", Short: "List the tools",
+		Use: "tools [--for FILE...]",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if given := slices.DeleteFunc([]string{"--json", "--openai", "--anthropic", "--gemini"}, func(name string) bool {
 				return !cmd.Flags().Changed(name[2:])
@@ -42,9 +42,6 @@ func toolsCommand(g *globals) *cobra.Command {
 			}
 			return takes(1, -1)(cmd, args)
 		},
-		Long: "List the available tools as a table or as JSON: in the form of MCP (--json), or of the function-calling\n" +
-			"APIs of OpenAI, Anthropic and Gemini. Tools of other MCP servers are those that are known of them; a server of which\n" +
-			"nothing is known is connected to. With --all, include tools that are disabled, restricted or unavailable.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.with(func(a *app.App) error {
 				g.sayUnused(a.Config())
@@ -105,8 +102,7 @@ func toolsCommand(g *globals) *cobra.Command {
 	named(cmd.Flags(), "category", "NAME")
 	completes(cmd, "category", tools.Categories()...)
 	cmd.Flags().BoolVar(&forFiles, "for", false, "list only tools whose names fit the types of the files that follow, as report.pdf does read_pdf")
-	cmd.AddCommand(enableCommand(g, "enable", "Have the configuration file say that a tool is offered"),
-		enableCommand(g, "disable", "Have the configuration file say that a tool is not offered"))
+	cmd.AddCommand(enableCommand(g, "enable"), enableCommand(g, "disable"))
 	return cmd
 }
 
@@ -120,9 +116,9 @@ func knownCategory(a *app.App, name string) error {
 }
 
 // enableCommand has the configuration file say whether a tool is offered.
-func enableCommand(g *globals, verb, short string) *cobra.Command {
+func enableCommand(g *globals, verb string) *cobra.Command {
 	return &cobra.Command{
-		Use: verb + " NAME", Short: short, Args: takes(1, 1), ValidArgsFunction: g.completeTool(menu{}),
+		Use: verb + " NAME", Args: takes(1, 1), ValidArgsFunction: g.completeTool(menu{}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, enabled := args[0], verb == "enable"
 			if err := g.with(func(a *app.App) error {

@@ -15,10 +15,7 @@ import (
 func trustCommand(g *globals) *cobra.Command {
 	var list, revoke bool
 	cmd := &cobra.Command{
-		Use: "trust [FILE]", Short: "Use a configuration file that is found, such as ./toolserver.yaml", Args: takes(0, 1),
-		Long: "Trust the content of a configuration file (default: ./toolserver.yaml), so that the server uses it when it finds it.\n" +
-			"A file that lies where tools may write, or came with a repository, is not used otherwise unless --config or\n" +
-			"$TOOLSERVER_CONFIG names it. Any change ends the trust. Read the file first: it says what tools may do.",
+		Use: "trust [FILE]", Args: takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case list && (revoke || len(args) > 0):
@@ -46,7 +43,7 @@ func trustCommand(g *globals) *cobra.Command {
 
 func untrustCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "untrust [FILE]", Short: "Take the trust in a configuration file back", Args: takes(0, 1),
+		Use: "untrust [FILE]", Args: takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return untrust(cmd.OutOrStdout(), args, g.json) },
 	}
 }

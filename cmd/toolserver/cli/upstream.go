@@ -21,11 +21,9 @@ import (
 
 // upstreamCommand is about the MCP servers whose tools this one offers.
 func upstreamCommand(g *globals) *cobra.Command {
-	cmd := group(&cobra.Command{
-		Use: "upstream", Aliases: []string{"upstreams"}, Short: "Add, check and approve the MCP servers behind this one",
-		Long: "Commands about the section mcp_servers of the configuration: the MCP servers whose tools this server offers as NAME__TOOL.",
-	})
-	cmd.AddCommand(upstreamList(g), upstreamPing(g), upstreamTools(g), upstreamLogs(g), upstreamApprove(g), upstreamAdd(g), upstreamRemove(g), upstreamLogin(g), upstreamLogout(g))
+	cmd := group("upstream", upstreamList(g), upstreamPing(g), upstreamTools(g), upstreamLogs(g), upstreamApprove(g), upstreamAdd(g),
+		upstreamRemove(g), upstreamLogin(g), upstreamLogout(g))
+	cmd.Aliases = []string{"upstreams"}
 	return cmd
 }
 
@@ -123,7 +121,7 @@ func reports(a *app.App, waited time.Duration) (all []listed) {
 func upstreamList(g *globals) *cobra.Command {
 	limit := overall
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the servers, after trying to connect to each", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "list", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.with(func(a *app.App) error {
 				g.sayUnused(a.Config())
@@ -203,7 +201,7 @@ func (g *globals) withServers(cmd *cobra.Command, names []string, do func(contex
 
 func upstreamPing(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "ping NAME...", Short: "Connect to servers and measure how long they take to answer", Args: takes(1, -1), ValidArgsFunction: g.completeServer,
+		Use: "ping NAME...", Args: takes(1, -1), ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return g.withServers(cmd, names, func(ctx context.Context, a *app.App, chosen []*upstream.Server) error {
 				return ping(ctx, cmd.OutOrStdout(), a, chosen, g.json)
@@ -282,9 +280,7 @@ type serverTool struct {
 
 func upstreamTools(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "tools NAME", Short: "List the tools of a server, and those that are left out", Args: takes(1, 1), ValidArgsFunction: g.completeServer,
-		Long: "List the tools of a server with the names that clients see, and those that are left out, with the reason.\n" +
-			"If the server does not answer, the list is the last one that is known, and the exit code is 1.",
+		Use: "tools NAME", Args: takes(1, 1), ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return g.withServers(cmd, names, func(ctx context.Context, a *app.App, chosen []*upstream.Server) error {
 				a.StartServers(ctx, chosen)

@@ -23,9 +23,7 @@ import (
 func upstreamApprove(g *globals) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "approve NAME [TOOL...]", Short: "Show how tools have changed since they were pinned, and pin them as they are now",
-		Long: "Show how tools of a server differ from what they were when they were first seen or last approved, and pin them as\n" +
-			"they are in the newest list that is known. With pin: quarantine they are then offered again.",
+		Use:  "approve NAME [TOOL...]",
 		Args: takes(1, -1), ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.with(func(a *app.App) error {

@@ -27,13 +27,7 @@ func upstreamAdd(g *globals) *cobra.Command {
 	var s upstream.Settings
 	var f addFlags
 	cmd := &cobra.Command{
-		Use:   "add NAME [flags] -- COMMAND [ARGUMENT...]\n  toolserver upstream add NAME --url URL [flags]",
-		Short: "Add a server to the configuration file",
-		Long: "Add a server to the section mcp_servers of the configuration file: a program to start, or an address.\n" +
-			"All else in the file stays as it is. Without a configuration, one is written to ./toolserver.yaml.\n" +
-			"Write credentials as '${VARIABLE}', in quotes, so that the file has none.",
-		Example: "  toolserver upstream add everything -- npx -y @modelcontextprotocol/server-everything\n" +
-			"  toolserver upstream add remote --url https://example.com/mcp --header 'Authorization: Bearer ${TOKEN}'",
+		Use:  "add NAME [flags] -- COMMAND [ARGUMENT...]\n  toolserver upstream add NAME --url URL [flags]",
 		Args: takes(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.complete(&s, args[1:]); err != nil {
@@ -121,7 +115,7 @@ func pairs(flag, form string, given []string, separator string) (map[string]stri
 
 func upstreamRemove(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove a server from the configuration file", Args: takes(1, 1), ValidArgsFunction: g.completeServer,
+		Use: "remove NAME", Aliases: []string{"rm"}, Args: takes(1, 1), ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			done, err := config.RemoveServer(g.overrides(), args[0])
 			if err != nil {
@@ -163,10 +157,7 @@ func (g *globals) printEdited(w io.Writer, done config.Edited, verb, what string
 func importCommand(g *globals) *cobra.Command {
 	var write, replace bool
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Take over the MCP servers of another program's configuration", Args: takes(1, 1),
-		Long: "Print the MCP servers that another program's configuration names, as the section mcp_servers. It reads the files of\n" +
-			"all clients that install knows (JSON, TOML or YAML), settings of VS Code, .NET settings (McpServers) and Atlas (a map of\n" +
-			"servers). What has no counterpart, and what looks like a credential, is said on standard error.",
+		Use: "import FILE", Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := os.ReadFile(args[0])
 			if err != nil {

@@ -46,9 +46,7 @@ func upstreamLogin(g *globals) *cobra.Command {
 	var principal string
 	var noBrowser, paste bool
 	cmd := &cobra.Command{
-		Use: "login NAME", Short: "Sign in to a server that requires it", Args: takes(1, 1), ValidArgsFunction: g.completeServer,
-		Long: "Sign in to a server that requires it (OAuth). Prints a link for a browser on this machine, and waits 10 minutes.\n" +
-			"On a machine without a browser use --paste.",
+		Use: "login NAME", Args: takes(1, 1), ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()
 			return g.withSignIn(cmd, args[0], principal, func(ctx context.Context, s signIn) error {
@@ -112,7 +110,7 @@ func (s *signIn) login(ctx context.Context, g *globals, cmd *cobra.Command, past
 func upstreamLogout(g *globals) *cobra.Command {
 	var principal string
 	cmd := &cobra.Command{
-		Use: "logout NAME", Short: "Revoke the sign-in to a server and forget it", Args: takes(1, 1), ValidArgsFunction: g.completeServer,
+		Use: "logout NAME", Args: takes(1, 1), ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.withSignIn(cmd, args[0], principal, func(ctx context.Context, s signIn) error {
 				switch err := s.of.OAuth().Logout(ctx, s.id); {

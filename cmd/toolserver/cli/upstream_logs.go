@@ -24,9 +24,7 @@ import (
 func upstreamLogs(g *globals) *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
-		Use: "logs NAME", Short: "Show what the log has about a server, and what its program writes to standard error", Args: takes(1, 1),
-		Long: "Show the entries of logging.file about a server. Without a log file, connect to the server now and show what its\n" +
-			"program writes to standard error.",
+		Use: "logs NAME", Args: takes(1, 1),
 		ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			ctx, stop := g.interruptible(cmd.Context())

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -37,15 +38,29 @@ func placeholder(cmd *cobra.Command, i int) string {
 	return "an argument"
 }
 
-// group completes a command that only has sub-commands.
-func group(cmd *cobra.Command) *cobra.Command {
+//go:embed help.txt
+var help string
+
+// describe has each command show what help.txt says of it.
+func describe(root *cobra.Command) {
+	for _, block := range strings.Split(strings.TrimSpace(help), "\n\n# ")[1:] { // behind what the file says of itself
+		path, text, _ := strings.Cut(block, "\n")
+		cmd, _, _ := root.Find(strings.Fields(path)[1:]) // the test says that each is there
+		text, cmd.Example, _ = strings.Cut(text, "\nExamples:\n")
+		cmd.Short, cmd.Long, _ = strings.Cut(text, "\n\n")
+	}
+}
+
+// group returns a command that only has sub-commands.
+func group(name string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: name, ValidArgsFunction: cobra.NoFileCompletions}
+	cmd.AddCommand(commands...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return unknownCommand(cmd, args[0], nil)
 		}
 		return cmd.Help()
 	}
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	return cmd
 }
 
@@ -145,9 +160,9 @@ func (g *globals) forPeople() io.Writer {
 
 // withExitCodes has the help of the program end with its exit codes.
 func withExitCodes(root *cobra.Command) {
-	help := root.HelpFunc()
+	show := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		help(cmd, args)
+		show(cmd, args)
 		if cmd == root {
 			fmt.Fprint(cmd.OutOrStdout(), exitCodes)
 		}

@@ -41,7 +41,7 @@ func completed(p app.Program) app.Program {
 
 func versionCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version, commit, date, Go release and platform", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "version", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, out := completed(g.program), cmd.OutOrStdout()
 			r := release{p.Version, p.Commit, p.Date, p.Modified, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
