@@ -46,7 +46,8 @@ func Set(text []byte, s Section, name string, entry *yaml.Node) ([]byte, error) 
 		}
 		return f.splice(end, end, added), nil
 	case f.value.Tag == "!!null" && f.value.Value == "" && !strings.Contains(f.lines[f.key.Line-1], "&"):
-		return f.splice(f.key.Line+1, f.key.Line+1, render(&yaml.Node{Kind: f.kind, Content: content}, f.indent+2)), nil
+		at := f.end(f.key.Line, f.behind(), f.indent+3) // behind comments that would be taken for a part of the entry
+		return f.splice(at, at, render(&yaml.Node{Kind: f.kind, Content: content}, f.indent+2)), nil
 	case f.value.Kind != f.kind:
 		return nil, fmt.Errorf("%s is not %s", s.Key, map[yaml.Kind]string{yaml.SequenceNode: "a list", yaml.MappingNode: "a mapping"}[f.kind])
 	case f.braces() && f.at >= 0:
@@ -209,10 +210,13 @@ func (f *file) line(at int) int {
 	return line
 }
 
-// behind returns the line of what follows the section.
+// behind returns the line of what follows the section, which may be another document.
 func (f *file) behind() int {
 	if i := slices.Index(f.root.Content, f.key); i+2 < len(f.root.Content) {
 		return f.root.Content[i+2].Line
+	}
+	if i := slices.IndexFunc(f.lines[f.key.Line:], func(l string) bool { return strings.HasPrefix(l, "...") || strings.HasPrefix(l, "---") }); i >= 0 {
+		return f.key.Line + 1 + i
 	}
 	return len(f.lines) + 1
 }
