@@ -168,7 +168,7 @@ var samples = map[edit.Format][]string{
 		"mcpServers:\n- name: a\n  x: y\n- name: toolserver\n  command: z\n# k\n", "mcpServers:\n  toolserver:\n    a: b\n  c: d\n", "---\na: b\n...\n", "\ufeffa: b\r\nc: d\n", "mcpServers: &x\n  a: b\nc: *x\n",
 		"mcpServers: !\n  toolserver:\n    a: b\n", "mcpServers: &x !!map # c\n  toolserver:\n    a: b\nc: *x\n", "mcpServers:\n  !\n  a: b\n", "? mcpServers\n: a: b\n", "? mcpServers\n: - a: b\n",
 		"mcpServers: # c\n", "mcpServers: !\n", "mcpServers: !\n-\n  # d\n  name: toolserver\n  a: b\n- c\n",
-		"mcpServers:\n   #", "mcpServers:\n\n   # c\n\n  # d\nb: 1\n", "mcpServers:\n  a: b\n...\n", "mcpServers:\n---\na: b\n",
+		"mcpServers:\n   #", "mcpServers:\n !", "mcpServers:\n\n   # c\n\n  # d\nb: 1\n", "mcpServers:\n  a: b\n...\n", "mcpServers:\n---\na: b\n",
 		"mcpServers: [{name: a}]\n", "mcpServers: {a: {b: 1.10}} # c\n", "{a: b}", "a: >-\n  x\n\n",
 	},
 }

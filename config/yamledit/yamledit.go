@@ -45,7 +45,7 @@ func Set(text []byte, s Section, name string, entry *yaml.Node) ([]byte, error) 
 			added = append([]string{""}, added...)
 		}
 		return f.splice(end, end, added), nil
-	case f.value.Tag == "!!null" && f.value.Value == "" && !strings.Contains(f.lines[f.key.Line-1], "&"):
+	case f.value.Tag == "!!null" && f.value.Value == "" && f.value.Line == f.key.Line && !strings.Contains(f.lines[f.key.Line-1], "&"):
 		at := f.end(f.key.Line, f.behind(), f.indent+3) // behind comments that would be taken for a part of the entry
 		return f.splice(at, at, render(&yaml.Node{Kind: f.kind, Content: content}, f.indent+2)), nil
 	case f.value.Kind != f.kind:
