@@ -33,9 +33,10 @@ import (
 type Client struct {
 	accounts *signin.Accounts
 	places   *share.Pool // requests in flight
-	gmail    func() *gmail.Service
-	calendar func() *calendar.Service
-	people   func() *people.Service
+	// The services, whose requests take the context of [Define].
+	Gmail    func() *gmail.Service
+	Calendar func() *calendar.Service
+	People   func() *people.Service
 }
 
 // Bounds of requests.
@@ -68,34 +69,22 @@ func New(accounts *signin.Accounts, client func(signin.Service) *http.Client, ba
 		}
 		return all
 	}
-	c.gmail = sync.OnceValue(func() *gmail.Service {
-		return must(gmail.NewService(context.Background(), options(signin.Gmail, "/")...))
-	})
-	c.calendar = sync.OnceValue(func() *calendar.Service {
-		return must(calendar.NewService(context.Background(), options(signin.Calendar, "/calendar/v3/")...))
-	})
-	c.people = sync.OnceValue(func() *people.Service {
-		return must(people.NewService(context.Background(), options(signin.Contacts, "/")...))
-	})
+	c.Gmail = lazily(gmail.NewService, func() []option.ClientOption { return options(signin.Gmail, "/") })
+	c.Calendar = lazily(calendar.NewService, func() []option.ClientOption { return options(signin.Calendar, "/calendar/v3/") })
+	c.People = lazily(people.NewService, func() []option.ClientOption { return options(signin.Contacts, "/") })
 	return c
 }
 
-// must returns a service: with a client of our own nothing is looked up that could fail.
-func must[T any](service *T, err error) *T {
-	if err != nil {
-		panic(err)
-	}
-	return service
+// lazily returns a service that is made when it is first used: with a client of our own nothing is looked up that could fail.
+func lazily[T any](make func(context.Context, ...option.ClientOption) (*T, error), options func() []option.ClientOption) func() *T {
+	return sync.OnceValue(func() *T {
+		service, err := make(context.Background(), options()...)
+		if err != nil {
+			panic(err)
+		}
+		return service
+	})
 }
-
-// Gmail returns Gmail's API. Requests take the context of [Define].
-func (c *Client) Gmail() *gmail.Service { return c.gmail() }
-
-// Calendar returns Calendar's API. Requests take the context of [Define].
-func (c *Client) Calendar() *calendar.Service { return c.calendar() }
-
-// People returns Contacts' API. Requests take the context of [Define].
-func (c *Client) People() *people.Service { return c.people() }
 
 // grant is whose account a request is for.
 type grant struct {
@@ -261,7 +250,10 @@ func (t *authorized) once(req *http.Request, content io.ReadCloser, token signin
 	if content != nil && content != http.NoBody {
 		content = up
 	}
-	res, err := t.base.RoundTrip(with(req, content, token))
+	authorized := req.Clone(req.Context())
+	authorized.Body = content
+	authorized.Header.Set("Authorization", "Bearer "+token.Access)
+	res, err := t.base.RoundTrip(authorized)
 	if err == nil || content != up || httpcall.NeverArrived(err) {
 		return res, err
 	}
@@ -313,14 +305,6 @@ type rejectedError struct{ error }
 
 // Unwrap returns the reason.
 func (e *rejectedError) Unwrap() error { return e.error }
-
-// with returns a request with a body and a token.
-func with(req *http.Request, body io.ReadCloser, token signin.Token) *http.Request {
-	req = req.Clone(req.Context())
-	req.Body = body
-	req.Header.Set("Authorization", "Bearer "+token.Access)
-	return req
-}
 
 // A Need is what a tool requires of a grant, and how it reports failures.
 type Need struct {

@@ -136,7 +136,7 @@ func slotOf(p span) slot { return slot{wire(p.start), wire(p.end), p.String()} }
 // workingHours returns the hours of each day between two times.
 func workingHours(from, to time.Time, hours string, loc *time.Location) (all []span) {
 	first, last, _ := strings.Cut(hours, "-")
-	for day := today(from, loc); dayStart(day, loc).Before(to); day = day.AddDate(0, 0, 1) {
+	for day := today(from, loc); (stamp{at: day}).bound(loc, false).Before(to); day = day.AddDate(0, 0, 1) {
 		p := span{start: clock(day, first).bound(loc, false), end: clock(day, last).bound(loc, true)}
 		p = p.within(from, to)
 		if n := len(all); n > 0 && !p.start.After(all[n-1].end) && p.end.After(p.start) {
@@ -181,58 +181,44 @@ func free(p span, busy []span) (all []span) {
 	return all
 }
 
-// busyTime is an entry of what was looked up: a time of a calendar, by its index, or else a time
-// when all are free. Where there is none, one entry without a time says so.
-type busyTime struct {
-	calendar int // len(Calendars) for free ones
-	time     *slot
-}
-
-// with returns the result with some of its times.
-func (r freeBusyResult) with(times []busyTime, next int) *freeBusyResult {
-	calendars := r.Calendars
+// with returns the result with some of its times, each of which is a calendar with at most one; the free ones are of none.
+func (r freeBusyResult) with(times []busyCalendar, next int) *freeBusyResult {
 	r.Calendars, r.Free, r.Next = []busyCalendar{}, []slot{}, next
-	for i, t := range times {
-		to := &r.Free
-		if t.calendar < len(calendars) {
-			if i == 0 || times[i-1].calendar != t.calendar {
-				r.Calendars = append(r.Calendars, calendars[t.calendar])
-				r.Calendars[len(r.Calendars)-1].Busy = []slot{}
-			}
-			to = &r.Calendars[len(r.Calendars)-1].Busy
-		}
-		if t.time != nil {
-			*to = append(*to, *t.time)
+	for _, t := range times {
+		last := len(r.Calendars) - 1
+		switch {
+		case t.ID == "":
+			r.Free = append(r.Free, t.Busy...)
+		case last >= 0 && r.Calendars[last].ID == t.ID:
+			r.Calendars[last].Busy = append(r.Calendars[last].Busy, t.Busy...)
+		default:
+			r.Calendars = append(r.Calendars, t)
 		}
 	}
 	return &r
 }
 
 // list returns what was looked up as text and as data.
-func (r *freeBusyResult) list(in freeBusyInput) domain.List[busyTime] {
-	var all []busyTime
-	for i := range len(r.Calendars) + 1 {
-		slots := r.Free
-		if i < len(r.Calendars) {
-			slots = r.Calendars[i].Busy
+func (r *freeBusyResult) list(in freeBusyInput) domain.List[busyCalendar] {
+	var all []busyCalendar
+	for _, c := range append(slices.Clone(r.Calendars), busyCalendar{Busy: r.Free}) {
+		if len(c.Busy) == 0 {
+			all = append(all, c)
 		}
-		for j := range slots {
-			all = append(all, busyTime{i, &slots[j]})
-		}
-		if len(slots) == 0 {
-			all = append(all, busyTime{calendar: i})
+		for one := range slices.Chunk(c.Busy, 1) {
+			all = append(all, busyCalendar{c.ID, one, c.Error})
 		}
 	}
 	r.Total = len(all)
 	list := domain.ListFrom(all, in.Offset)
 	list.None = "no times"
-	list.Text = func(times []busyTime) string {
+	list.Text = func(times []busyCalendar) string {
 		if len(times) == 0 {
 			return ""
 		}
-		return r.with(times, 0).text(in, times[len(times)-1].calendar == len(r.Calendars))
+		return r.with(times, 0).text(in, times[len(times)-1].ID == "")
 	}
-	list.Results = func(times []busyTime, next int) any { return r.with(times, next) }
+	list.Results = func(times []busyCalendar, next int) any { return r.with(times, next) }
 	return list
 }
 

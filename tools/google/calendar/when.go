@@ -151,8 +151,6 @@ func (s stamp) bound(loc *time.Location, upper bool) time.Time {
 		return s.at.In(loc)
 	case s.date && upper:
 		return dayEnd(s.at, loc)
-	case s.date:
-		return dayStart(s.at, loc)
 	}
 	all, _, _, at := instants(s.at, loc)
 	switch {
@@ -160,15 +158,6 @@ func (s stamp) bound(loc *time.Location, upper bool) time.Time {
 		return at
 	case upper:
 		return all[len(all)-1]
-	}
-	return all[0]
-}
-
-// dayStart returns when a date begins in loc: midnight, or later if clocks go forward then.
-func dayStart(date time.Time, loc *time.Location) time.Time {
-	all, _, _, at := instants(date, loc)
-	if len(all) == 0 {
-		return at
 	}
 	return all[0]
 }
