@@ -101,7 +101,8 @@ func checkZone(text string) error {
 	if text == "" {
 		return nil
 	}
-	return calendar.CheckZone(text)
+	_, err := calendar.Zone(text)
+	return err
 }
 
 // checkGlob checks a pattern for names of tools.

@@ -136,14 +136,6 @@ func Tier(full bool) (names []string) {
 	return names
 }
 
-// CheckZone reports what is wrong with the name of a time zone.
-func CheckZone(name string) error {
-	if _, problem := zone(name); problem != "" {
-		return errors.New(problem)
-	}
-	return nil
-}
-
 // Scopes returns the least scopes that all of the tools named work with.
 func Scopes(enabled []string) (all []string) {
 	for _, e := range entries() {
@@ -166,9 +158,9 @@ func Scopes(enabled []string) (all []string) {
 func Tools(c *api.Client, o Options) ([]domain.Tool, error) {
 	s := &toolset{client: c, service: c.Calendar, recipients: o.Recipients, now: time.Now}
 	if o.TimeZone != "" {
-		var problem string
-		if s.zone, problem = zone(o.TimeZone); problem != "" {
-			return nil, fmt.Errorf("time zone %s", problem)
+		var err error
+		if s.zone, err = Zone(o.TimeZone); err != nil {
+			return nil, fmt.Errorf("time zone %w", err)
 		}
 	}
 	var tools []domain.Tool
@@ -198,9 +190,9 @@ func (s *toolset) named(tool, name string) (*time.Location, error) {
 	if name == "" {
 		return s.zone, nil
 	}
-	loc, problem := zone(name)
-	if problem != "" {
-		return nil, domain.InvalidArgument(tool, "timeZone", problem)
+	loc, err := Zone(name)
+	if err != nil {
+		return nil, domain.InvalidArgument(tool, "timeZone", err.Error())
 	}
 	return loc, nil
 }

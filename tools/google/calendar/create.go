@@ -150,8 +150,8 @@ func (s *toolset) span(ctx context.Context, tool, calendarID string, start, end 
 	if loc == nil {
 		// What is wrong in every zone is found without asking.
 		if start.offset == end.offset {
-			if _, bad := parseSpan(start, end, time.UTC); bad.text != "" {
-				return span{}, domain.InvalidArgument(tool, bad.field, bad.text)
+			if p, err := parseSpan(tool, start, end, time.UTC); err != nil {
+				return p, err
 			}
 		}
 		loc = time.FixedZone("", 0)
@@ -162,11 +162,7 @@ func (s *toolset) span(ctx context.Context, tool, calendarID string, start, end 
 			}
 		}
 	}
-	p, bad := parseSpan(start, end, loc)
-	if bad.text != "" {
-		return p, domain.InvalidArgument(tool, bad.field, bad.text)
-	}
-	return p, nil
+	return parseSpan(tool, start, end, loc)
 }
 
 // wire returns the span as Google takes it: of an all-day event, the end is the day after the last.

@@ -177,9 +177,9 @@ func (c *change) move(ctx context.Context, e *gcal.Event, calendarID string) err
 		}
 		end = &stamp{date: old.allDay, offset: !old.allDay, at: at.Add(old.end.Sub(old.start))}
 	}
-	p, bad := parseSpan(*start, *end, loc)
-	if bad.text != "" {
-		return domain.InvalidArgument(updateName, bad.field, bad.text)
+	p, err := parseSpan(updateName, *start, *end, loc)
+	if err != nil {
+		return err
 	}
 	saved := p
 	if c.in.TimeZone == "" && own != nil && !p.allDay { // occurrences of a series go on in its zone

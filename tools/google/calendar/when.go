@@ -195,22 +195,22 @@ func wire(t time.Time) string {
 //go:embed zones.txt
 var zoneNames string
 
-// zone returns a time zone by its IANA name, in any case. What else a machine has in its files is none: some count leap
-// seconds, and one is the machine's own. A problem is as in [parseStamp].
-func zone(name string) (loc *time.Location, problem string) {
+// Zone returns a time zone by its IANA name, in any case. What else a machine has in its files is none: some count leap
+// seconds, and one is the machine's own. The error is a problem as in [parseStamp].
+func Zone(name string) (*time.Location, error) {
 	known := strings.Fields(zoneNames)
 	if at := slices.IndexFunc(known, func(z string) bool { return strings.EqualFold(z, name) }); at >= 0 {
 		loc, err := time.LoadLocation(known[at])
 		if err != nil {
-			return nil, "cannot be loaded: " + err.Error()
+			return nil, fmt.Errorf("cannot be loaded: %w", err)
 		}
-		return loc, ""
+		return loc, nil
 	}
-	problem = fmt.Sprintf("is no IANA time zone: %q", clip(name))
+	advice := "; use the zone of a city, such as Europe/London"
 	if near := nearestZone(name, known); near != "" {
-		return nil, problem + "; did you mean " + near + "?"
+		advice = "; did you mean " + near + "?"
 	}
-	return nil, problem + "; use the zone of a city, such as Europe/London"
+	return nil, fmt.Errorf("is no IANA time zone: %q%s", clip(name), advice)
 }
 
 // nearestZone returns the zone that was probably meant: one in a city of that name, or one that is spelled alike.
@@ -242,21 +242,18 @@ type span struct {
 	notes      []string  // about times that could be understood otherwise
 }
 
-// A fieldProblem is what is wrong with an argument. It is the zero value if nothing is.
-type fieldProblem struct{ field, text string }
-
 // parseSpan returns the time from start to end, whose clocks are those of loc.
-func parseSpan(start, end stamp, loc *time.Location) (p span, bad fieldProblem) {
+func parseSpan(tool string, start, end stamp, loc *time.Location) (p span, err error) {
 	p = span{allDay: start.date, start: start.at, end: end.at}
 	switch {
 	case start.date && !end.date:
-		return p, fieldProblem{"end", "must be a date as start is, or start a time: an event is either all day or not"}
+		return p, domain.InvalidArgument(tool, "end", "must be a date as start is, or start a time: an event is either all day or not")
 	case end.date && !start.date:
-		return p, fieldProblem{"end", "must be a time as start is, or start a date: an event is either all day or not"}
+		return p, domain.InvalidArgument(tool, "end", "must be a time as start is, or start a date: an event is either all day or not")
 	case start.date && end.at.Before(start.at):
-		return p, fieldProblem{"end", "must not be before start; it is the last day of the event"}
+		return p, domain.InvalidArgument(tool, "end", "must not be before start; it is the last day of the event")
 	case start.date:
-		return p, fieldProblem{}
+		return p, nil
 	}
 	for _, one := range []struct {
 		field string
@@ -265,7 +262,7 @@ func parseSpan(start, end stamp, loc *time.Location) (p span, bad fieldProblem) 
 	}{{"start", start, &p.start}, {"end", end, &p.end}} {
 		at, note, problem := one.from.in(loc)
 		if problem != "" {
-			return p, fieldProblem{one.field, problem}
+			return p, domain.InvalidArgument(tool, one.field, problem)
 		}
 		if *one.to = at; note != "" {
 			p.notes = append(p.notes, note)
@@ -276,9 +273,9 @@ func parseSpan(start, end stamp, loc *time.Location) (p span, bad fieldProblem) 
 		if start.offset == end.offset && start.text != "" && end.text != "" {
 			from, to = start.text, end.text
 		}
-		return p, fieldProblem{"end", fmt.Sprintf("must be after start: it is %s, and start is %s", to, from)}
+		return p, domain.InvalidArgument(tool, "end", fmt.Sprintf("must be after start: it is %s, and start is %s", to, from))
 	}
-	return p, fieldProblem{}
+	return p, nil
 }
 
 // String writes the span for people: Mon 2 Mar 2026 09:00–10:00 (Europe/London).
