@@ -20,6 +20,7 @@ import (
 	"github.com/toolserver/toolserver/tools/anthropic"
 	"github.com/toolserver/toolserver/tools/files"
 	"github.com/toolserver/toolserver/tools/google"
+	"github.com/toolserver/toolserver/tools/google/api"
 	"github.com/toolserver/toolserver/tools/google/calendar"
 	"github.com/toolserver/toolserver/tools/google/gmail"
 	"github.com/toolserver/toolserver/tools/linkedin"
@@ -163,13 +164,13 @@ func TestCatalog(t *testing.T) {
 
 // entry is a tool as a model is told about it, and its category.
 type entry struct {
-	Name        string                   `json:"name"`
-	Title       string                   `json:"title"`
-	Category    string                   `json:"category,omitempty"`
-	Description string                   `json:"description"`
-	Annotations domain.Annotations       `json:"annotations"`
-	Input       *schema.Input  `json:"inputSchema"`
-	Output      *schema.Output `json:"outputSchema,omitempty"`
+	Name        string             `json:"name"`
+	Title       string             `json:"title"`
+	Category    string             `json:"category,omitempty"`
+	Description string             `json:"description"`
+	Annotations domain.Annotations `json:"annotations"`
+	Input       *schema.Input      `json:"inputSchema"`
+	Output      *schema.Output     `json:"outputSchema,omitempty"`
 }
 
 func encoded(t *testing.T, v any, indent string) string {
@@ -219,8 +220,8 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := slices.DeleteFunc(all(t), func(tool domain.Tool) bool { // docs/google.md has them
-		return strings.HasPrefix(tool.Category, "g") && !slices.Contains(gmail.Tier(false), tool.Name) ||
-			tool.Category == "calendar" && !slices.Contains(calendar.Tier(false), tool.Name)
+		return tool.Category == "google" || slices.ContainsFunc(slices.Concat(gmail.Family(nil).Tools, calendar.Family(nil, calendar.Options{}).Tools),
+			func(e api.Tool) bool { return e.Full && e.Tool == tool.Name })
 	})
 	registry, err := domain.NewRegistry(list...)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/sandbox"
-	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/tools/google/api"
 	"github.com/toolserver/toolserver/tools/google/signin"
 )
@@ -32,10 +31,12 @@ type accountsResult struct {
 	Services []signin.Status `json:"services" doc:"The sign-ins of the caller, one for each service and account."`
 }
 
-// declared returns what the tools about accounts and contacts declare. That about accounts has no access to the services themselves.
-func declared() declare.Group {
-	return declare.Group{Category: accountsCategory, Heading: "Google accounts and contacts", Tools: []declare.Tool{
-		{Owner: sandbox.Owner{Tool: accountsName}}, {Owner: sandbox.Owner{Tool: contactsName, Fetches: contactsName, Keeps: ".contacts-tokens"}},
+// own returns the tools about accounts and contacts. That about accounts has no access to the services themselves.
+func own(c *api.Client, accounts *signin.Accounts) api.Family {
+	people := sandbox.Owner{Tool: contactsName, Fetches: contactsName, Keeps: ".contacts-tokens"}
+	return api.Family{Service: signin.Contacts, Category: accountsCategory, Heading: "Google accounts and contacts", Tools: []api.Tool{
+		{Owner: sandbox.Owner{Tool: accountsName}, Full: true, Make: func(sandbox.Capabilities) domain.Tool { return accountsTool(c, accounts) }},
+		{Owner: people, Full: true, Scopes: contactScopes(), Also: contactScopes(), Make: func(sandbox.Capabilities) domain.Tool { return contactsTool(c) }},
 	}}
 }
 

@@ -96,9 +96,17 @@ type Deps struct {
 	Open     func(address string) // opens an address in a browser
 }
 
+// families returns the tools of each service, to be made; without a client they can only be declared.
+func families(c *api.Client, accounts *signin.Accounts, events calendar.Options) []api.Family {
+	return []api.Family{gmail.Family(c), calendar.Family(c, events), own(c, accounts)}
+}
+
 // Declared returns what the tools declare.
-func Declared() []declare.Group {
-	return []declare.Group{gmail.Declared(), calendar.Declared(), declared()}
+func Declared() (all []declare.Group) {
+	for _, f := range families(nil, nil, calendar.Options{}) {
+		all = append(all, f.Declared())
+	}
+	return all
 }
 
 // DisabledOf returns the tools of this package that settings disable, in their order.
@@ -126,21 +134,20 @@ func Offer(d Deps) (o domain.Offer, err error) {
 	if d.Accounts != nil {
 		client := func(s signin.Service) *http.Client { return clientOf(d.Sandbox, s) }
 		c := api.New(d.Accounts, client, d.Options.base())
-		events, err := calendar.Tools(c, calendar.Options{
-			TimeZone: d.Options.TimeZone, Full: d.Full,
-			Recipients: func(_ context.Context, addresses []string) error {
-				return d.Sandbox.For(calendar.CreateName).Recipients().Check(addresses...)
-			},
-		})
-		if err != nil {
-			return o, fmt.Errorf("google.time_zone: %w", err)
+		events := calendar.Options{Recipients: func(_ context.Context, addresses []string) error {
+			return d.Sandbox.For(calendar.CreateName).Recipients().Check(addresses...)
+		}}
+		if name := d.Options.TimeZone; name != "" {
+			if events.Zone, err = calendar.Zone(name); err != nil {
+				return o, fmt.Errorf("google.time_zone: time zone %w", err)
+			}
 		}
-		o.Tools = slices.Concat(gmail.Tools(c, gmail.Options{Full: d.Full, Sandbox: d.Sandbox}), events)
-		if d.Full {
-			o.Tools = append(o.Tools, accountsTool(c, d.Accounts), contactsTool(c))
-		}
-		for i, t := range o.Tools {
-			o.Tools[i] = c.ForAccounts(t)
+		for _, f := range families(c, d.Accounts, events) {
+			for _, t := range f.Tools {
+				if d.Full || !t.Full {
+					o.Tools = append(o.Tools, c.ForAccounts(t.Make(d.Sandbox.For(t.Tool))))
+				}
+			}
 		}
 	}
 	reason := "needs the environment variables GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET, or google.credentials_file in the configuration"
@@ -175,14 +182,9 @@ func Accounts(d Deps) *signin.Accounts {
 	if !d.Options.configured() {
 		return nil
 	}
-	enabled := func(tools []string) []string {
-		return slices.DeleteFunc(tools, func(tool string) bool { return slices.Contains(d.Disabled, tool) })
-	}
-	scopes := map[signin.Service][]string{
-		signin.Gmail: gmail.Scopes(enabled(gmail.Tier(d.Full))), signin.Calendar: calendar.Scopes(enabled(calendar.Tier(d.Full))),
-	}
-	if d.Full && !slices.Contains(d.Disabled, contactsName) {
-		scopes[signin.Contacts] = contactScopes()
+	scopes := map[signin.Service][]string{}
+	for _, f := range families(nil, nil, calendar.Options{}) {
+		scopes[f.Service] = f.Scopes(func(t api.Tool) bool { return (d.Full || !t.Full) && !slices.Contains(d.Disabled, t.Tool) })
 	}
 	if !d.Options.OpenBrowser {
 		d.Open = nil

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,17 +20,14 @@ import (
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/sandbox"
-	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/tools/google/api"
 	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 // Options are what the configuration says of the calendar tools.
 type Options struct {
-	// TimeZone is the IANA name of the zone of times without an offset, and that times are shown in. If it is empty, that is the
-	// calendar's own.
-	TimeZone string
-	Full     bool // all tools, and not just those to list, create and get events
+	// Zone is that of times without an offset, and that times are shown in; nil for the calendar's own.
+	Zone *time.Location
 	// Recipients rejects addresses of people who must not be invited; nil allows all.
 	Recipients func(ctx context.Context, addresses []string) error
 }
@@ -69,111 +65,55 @@ func scopes(endings string) []string {
 	return each(strings.Fields(endings), func(ending string) string { return strings.TrimSuffix(scopePrefix+ending, ".") })
 }
 
-// entry is a tool of the package.
-type entry struct {
-	domain.Tool        // without its words
-	full        bool   // only with Options.Full
-	scopes      string // of which any is enough
-	failing     string // begins the message of a failure
-	define      func(*toolset, api.Need, domain.Tool) domain.Tool
-}
-
 //go:embed words.txt
 var words string
 
-func entries() []entry {
+// Family returns the tools of the category. To know what they declare takes no client.
+func Family(c *api.Client, o Options) api.Family {
+	return (&toolset{client: c, service: func() *gcal.Service { return c.Calendar() }, recipients: o.Recipients, zone: o.Zone, now: time.Now}).family()
+}
+
+func (s *toolset) family() api.Family {
+	of := func(t domain.Tool, full bool, enough, failing string, define func(api.Need, domain.Tool) domain.Tool) api.Tool {
+		need := api.Need{Service: signin.Calendar, Scopes: scopes(enough), Failing: failing}
+		return api.Tool{
+			Owner: sandbox.Owner{Tool: t.Name, Fetches: ListName, Through: t.Name != ListName, Keeps: grants, Mails: mails},
+			Full:  full, Scopes: need.Scopes, Make: func(sandbox.Capabilities) domain.Tool { return define(need, t) },
+		}
+	}
 	reads := domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true}
 	changes := domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true}
-	return []entry{
-		{domain.Tool{Name: ListName, Target: []string{"calendarId", "query", "timeMin", "timeMax"}, Annotations: reads, Output: schema.OutputOf[listResult](),
+	all := []api.Tool{
+		of(domain.Tool{Name: ListName, Target: []string{"calendarId", "query", "timeMin", "timeMax"}, Annotations: reads, Output: schema.OutputOf[listResult](),
 			MaxResultChars: maxListChars}, // 250 events are 80,000 characters as text, and twice that as data
-			false, reading, "Error listing calendar events", runs((*toolset).list)},
-		{domain.Tool{Name: CreateName, Target: []string{"calendarId", "eventId", "attendees", "dryRun"}, Annotations: domain.Annotations{OpenWorld: true},
-			Output: schema.OutputOf[savedResult](), Timeout: 2 * callTimeout}, // an attempt, and another if its outcome is unknown
-			false, writing, "Error creating calendar event", runs((*toolset).create)},
-		{domain.Tool{Name: getName, Target: []string{"calendarId", "eventId"}, Annotations: reads, Output: schema.OutputOf[getResult]()},
-			false, reading, "Error getting calendar event", runs((*toolset).getEvent)},
-		{domain.Tool{Name: updateName, Target: []string{"calendarId", "eventId", "scope", "addAttendees", "removeAttendees"},
-			Annotations: domain.Annotations{Destructive: true, OpenWorld: true}, Output: schema.OutputOf[savedResult]()},
-			true, writing, "Error updating calendar event", runs((*toolset).update)},
-		{domain.Tool{Name: deleteName, Target: []string{"calendarId", "eventId", "scope"}, Annotations: changes, Output: schema.OutputOf[deleteResult]()},
-			true, writing, "Error deleting calendar event", runs((*toolset).deleteEvent)},
-		{domain.Tool{Name: respondName, Target: []string{"calendarId", "eventId", "scope", "response"}, Annotations: changes, Output: schema.OutputOf[savedResult]()},
-			true, writing, "Error responding to invitation", runs((*toolset).respond)},
-		{domain.Tool{Name: freeBusyName, Target: []string{"calendars"}, Annotations: reads, Output: schema.OutputOf[freeBusyResult]()},
-			true, busyness, "Error looking up free time", runs((*toolset).freeBusy)},
-		{domain.Tool{Name: calendarsName, Annotations: reads, Output: schema.OutputOf[calendarsResult]()},
-			true, listing, "Error listing calendars", runs((*toolset).listCalendars)},
+			false, reading, "Error listing calendar events", runs(s, s.list)),
+		of(domain.Tool{Name: CreateName, Target: []string{"calendarId", "eventId", "attendees", "dryRun"}, Annotations: domain.Annotations{OpenWorld: true},
+			Output: schema.OutputOf[savedResult](), Timeout: 2 * callTimeout, Explain: s.explain}, // an attempt, and another if its outcome is unknown
+			false, writing, "Error creating calendar event", runs(s, s.create)),
+		of(domain.Tool{Name: getName, Target: []string{"calendarId", "eventId"}, Annotations: reads, Output: schema.OutputOf[getResult]()},
+			false, reading, "Error getting calendar event", runs(s, s.getEvent)),
+		of(domain.Tool{Name: updateName, Target: []string{"calendarId", "eventId", "scope", "addAttendees", "removeAttendees"},
+			Annotations: domain.Annotations{Destructive: true, OpenWorld: true}, Output: schema.OutputOf[savedResult](), Explain: s.explain},
+			true, writing, "Error updating calendar event", runs(s, s.update)),
+		of(domain.Tool{Name: deleteName, Target: []string{"calendarId", "eventId", "scope"}, Annotations: changes, Output: schema.OutputOf[deleteResult]()},
+			true, writing, "Error deleting calendar event", runs(s, s.deleteEvent)),
+		of(domain.Tool{Name: respondName, Target: []string{"calendarId", "eventId", "scope", "response"}, Annotations: changes, Output: schema.OutputOf[savedResult]()},
+			true, writing, "Error responding to invitation", runs(s, s.respond)),
+		of(domain.Tool{Name: freeBusyName, Target: []string{"calendars"}, Annotations: reads, Output: schema.OutputOf[freeBusyResult]()},
+			true, busyness, "Error looking up free time", runs(s, s.freeBusy)),
+		of(domain.Tool{Name: calendarsName, Annotations: reads, Output: schema.OutputOf[calendarsResult]()},
+			true, listing, "Error listing calendars", runs(s, s.listCalendars)),
 	}
+	all[0].Also = scopes(listing)[:1] // for the names of calendars
+	return api.Family{Service: signin.Calendar, Category: category, Heading: "Calendar", Tools: all}
 }
 
 // runs returns what completes the declaration of a tool that run carries out.
-func runs[In any](run func(*toolset, context.Context, In) (domain.ToolResult, error)) func(*toolset, api.Need, domain.Tool) domain.Tool {
-	return func(s *toolset, need api.Need, t domain.Tool) domain.Tool {
+func runs[In any](s *toolset, run func(context.Context, In) (domain.ToolResult, error)) func(api.Need, domain.Tool) domain.Tool {
+	return func(need api.Need, t domain.Tool) domain.Tool {
 		t.Category, t.Timeout = category, cmp.Or(t.Timeout, callTimeout)
-		return api.Define(s.client, need, api.Described(words, t), func(ctx context.Context, in In) (domain.ToolResult, error) { return run(s, ctx, in) })
+		return api.Define(s.client, need, api.Described(words, t), run)
 	}
-}
-
-// Declared returns what the tools of the category declare, those of Options.Full among them.
-func Declared() declare.Group {
-	g := declare.Group{Category: category, Heading: "Calendar"}
-	for _, e := range entries() {
-		g.Tools = append(g.Tools, declare.Tool{Owner: sandbox.Owner{
-			Tool: e.Name, Fetches: ListName, Through: e.Name != ListName, Keeps: grants, Mails: mails,
-		}})
-	}
-	return g
-}
-
-// Tier returns the names of the tools that are offered: all, or those that everybody has.
-func Tier(full bool) (names []string) {
-	for _, e := range entries() {
-		if full || !e.full {
-			names = append(names, e.Name)
-		}
-	}
-	return names
-}
-
-// Scopes returns the least scopes that all of the tools named work with.
-func Scopes(enabled []string) (all []string) {
-	for _, e := range entries() {
-		if slices.Contains(enabled, e.Name) {
-			all = append(all, scopes(e.scopes)[0])
-		}
-	}
-	if slices.Contains(enabled, ListName) { // for the names of calendars
-		all = append(all, scopes(listing)[0])
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	if slices.Contains(all, scopes(writing)[0]) { // which includes reading
-		all = slices.DeleteFunc(all, func(s string) bool { return s == scopes(reading)[0] })
-	}
-	return all
-}
-
-// Tools returns the tools of the category calendar. The error says that o.TimeZone is no time zone.
-func Tools(c *api.Client, o Options) ([]domain.Tool, error) {
-	s := &toolset{client: c, service: c.Calendar, recipients: o.Recipients, now: time.Now}
-	if o.TimeZone != "" {
-		var err error
-		if s.zone, err = Zone(o.TimeZone); err != nil {
-			return nil, fmt.Errorf("time zone %w", err)
-		}
-	}
-	var tools []domain.Tool
-	for _, e := range entries() {
-		if o.Full || !e.full {
-			t := e.define(s, api.Need{Service: signin.Calendar, Scopes: scopes(e.scopes), Failing: e.failing}, e.Tool)
-			if e.Name == CreateName || e.Name == updateName {
-				t.Explain = s.explain
-			}
-			tools = append(tools, t)
-		}
-	}
-	return tools, nil
 }
 
 // toolset is what the tools share.

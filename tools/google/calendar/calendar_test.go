@@ -19,6 +19,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/outbound/httpcall"
+	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/google/api"
 	"github.com/toolserver/toolserver/tools/google/signin"
@@ -224,9 +225,9 @@ func (f *fake) sent(method string) (all []request) {
 
 // bare returns a tool that needs no grant, and otherwise is like those of api.Define.
 func bare[In any](name string, run func(context.Context, In) (domain.ToolResult, error)) domain.Tool {
-	all := entries()
-	declared := all[slices.IndexFunc(all, func(e entry) bool { return e.Name == name })].Tool
-	return domain.Define(api.Described(words, declared), func(ctx context.Context, in In) (domain.ToolResult, error) {
+	all := Family(nil, Options{}).Tools
+	declared := all[slices.IndexFunc(all, func(e api.Tool) bool { return e.Tool == name })].Make(sandbox.Capabilities{})
+	return domain.Define(declared, func(ctx context.Context, in In) (domain.ToolResult, error) {
 		res, err := run(ctx, in)
 		if f, ok := errors.AsType[*httpcall.Failure](err); ok {
 			return domain.Failure(f.Type, f.Message, f.Hint), nil

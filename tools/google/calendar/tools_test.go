@@ -2,30 +2,30 @@ package calendar
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/tools/google/api"
 	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 func TestTools(t *testing.T) {
 	client := api.New(&signin.Accounts{}, func(signin.Service) *http.Client { return http.DefaultClient }, "")
-	for _, test := range []struct {
-		options Options
-		want    int
-		err     string
-	}{{Options{}, 3, ""}, {Options{Full: true, TimeZone: "europe/london"}, 8, ""}, {Options{TimeZone: "London"}, 0, "did you mean Europe/London?"}} {
-		tools, err := Tools(client, test.options)
-		if len(tools) != test.want || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
-			t.Errorf("%+v: %d tools, %v", test.options, len(tools), err)
+	offered := 0
+	for _, e := range Family(client, Options{}).Tools {
+		tool := e.Make(sandbox.Capabilities{})
+		if tool.Name != e.Tool || tool.Category != category || tool.Timeout < time.Minute || tool.Input == nil || tool.Output == nil {
+			t.Errorf("%+v", tool)
 		}
-		for i, tool := range tools {
-			if tool.Name != Declared().Tools[i].Tool || tool.Category != category || tool.Timeout < time.Minute || tool.Input == nil || tool.Output == nil {
-				t.Errorf("%+v", tool)
-			}
+		if !e.Full {
+			offered++
 		}
+	}
+	if offered != 3 {
+		t.Errorf("%d tools of the core tier", offered)
 	}
 }
 
@@ -40,7 +40,8 @@ func TestScopes(t *testing.T) {
 		calendarsName + " " + getName: ".calendarlist.readonly .events.readonly",
 		updateName + " " + deleteName + " " + respondName + " " + freeBusyName: ".events .freebusy",
 	} {
-		got := strings.ReplaceAll(strings.Join(Scopes(strings.Fields(enabled)), " "), scopePrefix, "")
+		is := func(e api.Tool) bool { return slices.Contains(strings.Fields(enabled), e.Tool) }
+		got := strings.ReplaceAll(strings.Join(Family(nil, Options{}).Scopes(is), " "), scopePrefix, "")
 		if got != want {
 			t.Errorf("%q needs %q; want %q", enabled, got, want)
 		}

@@ -236,8 +236,8 @@ func (s *gmailServer) tools(t testing.TB) *toolset {
 
 // made returns the tool with a name, which is handed nothing.
 func (t *toolset) made(name string) domain.Tool {
-	tools := all()
-	return tools[slices.IndexFunc(tools, func(e entry) bool { return e.Owner.Tool == name })].Make(t, sandbox.Capabilities{})
+	tools := t.family().Tools
+	return tools[slices.IndexFunc(tools, func(e api.Tool) bool { return e.Tool == name })].Make(sandbox.Capabilities{})
 }
 
 func newClient() *api.Client {
@@ -257,7 +257,7 @@ func box(t testing.TB, p sandbox.Policy, content map[string]string) (*sandbox.Sa
 		}
 	}
 	p.WorkingDirectory = dir
-	return tooltest.Sandbox(t, p, Declared(), files.Declared()), dir
+	return tooltest.Sandbox(t, p, Family(nil).Declared(), files.Declared()), dir
 }
 
 // run calls a handler with the arguments, with the defaults of their schema, as the executor does, and holds the result to what

@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/tools/google/api"
 )
 
 func TestScopes(t *testing.T) {
@@ -25,7 +26,8 @@ func TestScopes(t *testing.T) {
 		{"gmail_search gmail_send gmail_draft gmail_labels gmail_modify_labels gmail_save_attachment", []string{base + "modify"}},
 		{"calendar_list_events unknown", nil},
 	} {
-		if got := Scopes(strings.Fields(c.tools)); !slices.Equal(got, c.want) {
+		enabled := func(e api.Tool) bool { return slices.Contains(strings.Fields(c.tools), e.Tool) }
+		if got := Family(nil).Scopes(enabled); !slices.Equal(got, c.want) {
 			t.Errorf("Scopes(%s) = %v; want %v", c.tools, got, c.want)
 		}
 	}
@@ -33,8 +35,13 @@ func TestScopes(t *testing.T) {
 
 func TestTiers(t *testing.T) {
 	s, _ := box(t, sandbox.Policy{}, nil)
+	tools := Family(newClient()).Tools
 	names := func(full bool) (list []string) {
-		for _, tool := range Tools(newClient(), Options{Full: full, Sandbox: s}) {
+		for _, e := range tools {
+			if e.Full && !full {
+				continue
+			}
+			tool := e.Make(s.For(e.Tool))
 			list = append(list, tool.Name)
 			if tool.Category != "gmail" || !tool.Annotations.OpenWorld || tool.Input == nil || (tool.Preview != nil) != strings.Contains(tool.Uses.String(), "reads") {
 				t.Errorf("%s: %s, %+v", tool.Name, tool.Category, tool.Annotations)
@@ -46,13 +53,13 @@ func TestTiers(t *testing.T) {
 		t.Errorf("tools %v", got)
 	}
 	var declared []string
-	for _, d := range Declared().Tools {
+	for _, d := range Family(nil).Declared().Tools {
 		declared = append(declared, d.Tool)
 	}
 	if got := names(true); !slices.Equal(got, declared) || len(got) != 10 {
 		t.Errorf("tools of the full tier %v; declared %v", got, declared)
 	}
-	send := Tools(newClient(), Options{Sandbox: s})[2].Annotations
+	send := tools[2].Make(s.For(tools[2].Tool)).Annotations
 	if send != (domain.Annotations{OpenWorld: true}) {
 		t.Errorf("gmail_send: %+v", send)
 	}
