@@ -10,13 +10,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/toolserver/toolserver/osfile"
 )
 
 const (
 	current    = "record.jsonl"
-	rotateLock = "record.lock"
 	rotateAt   = 4 << 20 // bytes
 	maxRotated = 64 << 20
 	lookPause  = time.Second // between looks at whether another process has rotated the file
@@ -65,7 +62,7 @@ func (f *File) ready() error {
 		mine, err := f.file.Stat()
 		now, missing := f.dir.Lstat(current)
 		if err == nil && missing == nil && os.SameFile(mine, now) {
-			if mine.Size() < rotateAt || !f.rotate(now) {
+			if mine.Size() < rotateAt || !f.rotate() {
 				return nil
 			}
 		}
@@ -82,18 +79,11 @@ func (f *File) ready() error {
 	return err
 }
 
-// rotate gives the file another name, unless another process just does, and removes the oldest.
-func (f *File) rotate(full fs.FileInfo) bool {
-	lock, err := f.dir.OpenFile(rotateLock, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return false
-	}
-	defer lock.Close()
-	now, err := f.dir.Lstat(current)
-	if locked, _ := osfile.TryLock(lock); !locked || err != nil || !os.SameFile(full, now) {
-		return false
-	}
-	if f.dir.Rename(current, fmt.Sprintf("record-%s.jsonl", time.Now().UTC().Format("20060102T150405.000000"))) != nil {
+// rotate gives the file another name of its own, and removes the oldest. If another process has just done so, it is the
+// next file that gets one, before it is full: its writers look for the name, too.
+func (f *File) rotate() bool {
+	name := fmt.Sprintf("record-%s-%d.jsonl", time.Now().UTC().Format("20060102T150405.000000000"), os.Getpid())
+	if f.dir.Rename(current, name) != nil {
 		return false
 	}
 	kept := int64(0)
