@@ -14,7 +14,7 @@ import (
 type Refusal struct {
 	Rule   string `json:"rule,omitempty"`  // as explanations and messages have it; in the record, the setting that decides
 	Entry  string `json:"entry,omitempty"` // of its list, and
-	Line   string `json:"line,omitempty"`  // where it stands: filled in for the record
+	Line   string `json:"line,omitempty"`  // FILE:LINE where it stands, empty for a default: filled in for the record
 	Reason string `json:"reason"`          // one sentence
 }
 

@@ -111,7 +111,7 @@ func touches(e *record.Entry, dir string) bool {
 		}
 	}
 	return slices.ContainsFunc(e.Target["command"], func(c string) bool { return strings.Contains(c, dir) }) ||
-		slices.ContainsFunc(e.Refused, func(r record.Refusal) bool { return strings.Contains(r.Reason, dir) })
+		slices.ContainsFunc(e.Refused, func(r domain.Refusal) bool { return strings.Contains(r.Reason, dir) })
 }
 
 // followPause is how often a record is looked at.
@@ -182,7 +182,7 @@ func entryLine(e *record.Entry) string {
 }
 
 // by names the rule of a refusal, and where it stands.
-func by(r record.Refusal) string {
+func by(r domain.Refusal) string {
 	switch {
 	case r.Rule == "":
 		return "no setting opens it"

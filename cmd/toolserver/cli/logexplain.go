@@ -81,7 +81,7 @@ func argumentsOf(tool *domain.Tool, e *record.Entry) domain.Arguments {
 var namedIn = lazyregexp.New(`(?:writes|reads|write|read|open|make|names|connection to|connects to) (/[^\s,;]+|[a-zA-Z0-9.-]+\.[a-z]+)|^(/[^\s,;]+) is |, so (/[^\s,;]+) is`)
 
 // smallestChange says what of the configuration would allow what was refused.
-func smallestChange(r record.Refusal, e *record.Entry, resolved string) string {
+func smallestChange(r domain.Refusal, e *record.Entry, resolved string) string {
 	what := resolved
 	for _, found := range namedIn().FindAllStringSubmatch(r.Reason, 1) {
 		what = cmp.Or(found[1], found[2], found[3])

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/toolserver/toolserver/domain"
 )
 
 // What entries are about that mean something to a [Reader]. Others are whatever the log says.
@@ -40,7 +42,7 @@ type Entry struct {
 	Made        map[string][]string `json:"made,omitempty"`   // what came of it that its arguments do not say
 	Outcome     string              `json:"outcome,omitempty"`
 	ErrorType   string              `json:"error_type,omitempty"`
-	Refused     []Refusal           `json:"refused,omitempty"`
+	Refused     []domain.Refusal    `json:"refused,omitempty"`
 	Asked       json.RawMessage     `json:"asked,omitempty"`
 	Took        float64             `json:"took,omitempty"` // milliseconds
 	ArgsBytes   int                 `json:"args_bytes,omitempty"`
@@ -52,14 +54,6 @@ type Entry struct {
 	Address     string              `json:"address,omitempty"`
 	Reason      string              `json:"reason,omitempty"`
 	Version     string              `json:"version,omitempty"`
-}
-
-// A Refusal is something that policy did not allow.
-type Refusal struct {
-	Rule   string `json:"rule,omitempty"`  // the key of the configuration that decides
-	Entry  string `json:"entry,omitempty"` // of its list
-	Reason string `json:"reason"`
-	Line   string `json:"line,omitempty"` // FILE:LINE of the rule; empty for a default
 }
 
 // A Reader reads what all processes have written, and what they go on to write.
