@@ -70,7 +70,7 @@ func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 	starting := context.AfterFunc(ctx, kill)
 	c.child, err = s.deps.Processes.Start(living, sandbox.ProcessRequest{
 		Argv: s.settings.argv(), Dir: s.settings.Cwd, Env: s.settings.environment(s.deps.Environ), Unconfined: !s.settings.Sandbox,
-		Stderr: newStderrLog(s.deps.Log, s.settings.Secrets()),
+		Stderr: newStderrLog(s.deps.Lines, s.settings.Secrets()),
 	})
 	if err != nil {
 		kill()

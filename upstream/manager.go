@@ -25,6 +25,7 @@ type Deps struct {
 	Policy  sandbox.Policy
 	Version string
 	Log     *zap.Logger
+	Lines   *zap.Logger // of standard error
 	Host    signin.Host
 }
 
@@ -105,6 +106,7 @@ func madeFrom(s Settings, d Deps) any {
 
 func depsOf(s Settings, d Deps) deps {
 	have := d.Sandbox.For(Owner)
+	d.Lines = d.Lines.Named("upstream")
 	made := deps{Deps: d, Log: d.Log.Named("upstream"), State: have.State(), Processes: have.Processes(), Environ: os.Environ()}
 	if u, err := url.Parse(s.URL); s.URL != "" && err == nil {
 		made.HTTP = have.ServerClient(u).Transport

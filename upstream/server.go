@@ -88,6 +88,7 @@ const (
 func newServer(name string, settings Settings, d deps) *Server {
 	s := &Server{name: name, settings: settings, deps: d, files: newFiles(d.State, name, &settings)}
 	s.deps.Log = d.Log.With(zap.String("server", name))
+	s.deps.Lines = cmp.Or(d.Lines, d.Log).With(zap.String("server", name))
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.main = newLink(s, "")
 	s.watches.server = s

@@ -169,7 +169,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 		return err
 	}
 	servers := a.servers.Prepare(cfg.Servers, upstream.Deps{
-		Sandbox: box.Sandbox, Policy: box.Policy, Version: a.program.Version, Log: a.log, Host: a.host(cfg),
+		Sandbox: box.Sandbox, Policy: box.Policy, Version: a.program.Version, Log: a.log, Lines: a.plain, Host: a.host(cfg),
 	})
 	warnings, err := a.checkNames(cfg, append(update.Offers(), servers.Offers()...))
 	if err != nil {

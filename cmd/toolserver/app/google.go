@@ -26,7 +26,7 @@ func (a *App) Google() (*signin.Accounts, error) {
 // host returns what sign-ins know of this server.
 func (a *App) host(cfg *config.Loaded) pages.Host {
 	step := func(principal, to, step string) {
-		a.log.Debug("sign-in", zap.String("principal", principal), zap.String("server", to), zap.String("reason", step))
+		a.Note("sign-in", principal, zap.String("server", to), zap.String("reason", step))
 	}
 	return pages.Host{Step: step, Serving: func() bool { return a.server != nil }, Prove: a.prover, Public: a.public.Load, PublicURL: cfg.Server.PublicURL, Keeping: cfg.SignIns}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/sandbox"
-	"github.com/toolserver/toolserver/upstream"
 )
 
 // RecordDirectory returns what opens the directory of the record that a configuration has.
@@ -28,7 +27,7 @@ func (a *App) keepRecord(cfg *config.Loaded) {
 		return
 	}
 	run := zap.String("run", strconv.FormatInt(a.started.UnixNano(), 36)+"-"+strconv.Itoa(os.Getpid()))
-	a.record = logging.NewRecord(RecordDirectory(cfg), a.started, run, func() []zap.Field { return a.head(cfg) }, upstream.StderrMessage, func(err error) {
+	a.record = logging.NewRecord(RecordDirectory(cfg), a.started, run, func() []zap.Field { return a.head(cfg) }, func(err error) {
 		a.plain.Warn("the record of what is done cannot be written, and what happens until it can is not in it", zap.Error(err))
 	})
 	a.log = a.plain.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core { return zapcore.NewTee(core, a.record) }))
@@ -67,19 +66,9 @@ func (a *App) complete(r *domain.CallRecord) {
 	}
 }
 
-// connected notes that a client begins.
-func (a *App) connected(s domain.Session, protocol string) {
-	a.log.Debug("connect", zap.String("client", s.Client), zap.String("protocol", protocol), zap.String("principal", s.Principal.ID), zap.String("session", s.ID))
-}
-
-// left notes that a session has ended.
-func (a *App) left(principal, session string) {
-	a.log.Debug("leave", zap.String("principal", principal), zap.String("session", session))
-}
-
-// Note records what a person has done on the command line.
-func (a *App) Note(what string, fields ...zap.Field) {
-	a.log.Debug(what, append(fields, zap.String("principal", a.User().ID))...)
+// Note records what a principal, by its ID, has done besides calls.
+func (a *App) Note(what, principal string, fields ...zap.Field) {
+	a.log.Debug(what, append(fields, zap.String("principal", principal))...)
 }
 
 // touched is what a call has touched.

@@ -88,23 +88,15 @@ func (a *App) logCall(e zapcore.Entry, r *domain.CallRecord) {
 	}
 	if entry := a.plain.Core().Check(e, nil); entry != nil {
 		if t, ok := a.exec.Registry.Get(r.Tool); ok && (t.Category == "gmail" || t.Category == "calendar") {
-			fields[0] = zap.Inline((*discreetFields)(r))
+			c := callFields(*r)
+			c.Target, c.Made, c.Refused = nil, nil, slices.Clone(c.Refused)
+			for i := range c.Refused {
+				c.Refused[i].Reason, c.Refused[i].Entry = "see the record", ""
+			}
+			fields[0] = zap.Inline(&c)
 		}
 		entry.Write(fields...)
 	}
-}
-
-// discreetFields are [callFields] without what a call was about.
-type discreetFields domain.CallRecord
-
-// MarshalLogObject writes the fields.
-func (r *discreetFields) MarshalLogObject(enc zapcore.ObjectEncoder) error {
-	c := callFields(*r)
-	c.Target, c.Made, c.Refused = nil, nil, slices.Clone(c.Refused)
-	for i := range c.Refused {
-		c.Refused[i].Reason, c.Refused[i].Entry = "see the record", ""
-	}
-	return c.MarshalLogObject(enc)
 }
 
 // callFields are the fields of a call's log entry. They are encoded in place: a

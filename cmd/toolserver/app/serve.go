@@ -107,7 +107,10 @@ func (a *App) newServer() {
 	a.server = server.New(a.exec, server.Options{
 		Info: a.info(), Instructions: instructions, Places: a.places, Log: a.log,
 		MaxMessageBytes: int(cfg.Server.MaxMessage), MaxInFlight: cfg.Server.MaxInFlight, Grace: cfg.Server.Grace,
-		Connected: a.connected, SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.log.Sync() },
+		Connected: func(s domain.Session, protocol string) {
+			a.Note("connect", s.Principal.ID, zap.String("client", s.Client), zap.String("protocol", protocol), zap.String("session", s.ID))
+		},
+		SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.log.Sync() },
 	})
 	a.server.ErrorsAsResults.Store(cmp.Or(a.errors, cfg.Errors) == "result")
 }
@@ -130,7 +133,7 @@ func (a *App) sessionEnded(principal, session string) {
 	a.runner.EndSession(domain.SessionKey(principal, session))
 	a.exec.EndSession(domain.SessionKey(principal, session))
 	if session != "" {
-		a.left(principal, session)
+		a.Note("leave", principal, zap.String("session", session))
 	}
 }
 
@@ -176,7 +179,7 @@ func (a *App) serveStdio(ctx context.Context, o ServeOptions) error {
 	}
 	defer context.AfterFunc(ctx, a.closeSignIns)()
 	err = a.server.ServeStdio(ctx, a.User, o.In, out)
-	a.left(a.User().ID, server.StdioSession)
+	a.Note("leave", a.User().ID, zap.String("session", server.StdioSession))
 	stop(nil)
 	return err
 }

@@ -44,7 +44,7 @@ func upstreamApprove(g *globals) *cobra.Command {
 func approved(a *app.App, s *upstream.Server, tools []string) error {
 	err := s.Approve(tools)
 	if err == nil {
-		a.Note("approve", zap.String("server", s.Server()), zap.String("reason", "tools are pinned: "+strings.Join(tools, ", ")))
+		a.Note("approve", a.User().ID, zap.String("server", s.Server()), zap.String("reason", "tools are pinned: "+strings.Join(tools, ", ")))
 	}
 	return err
 }

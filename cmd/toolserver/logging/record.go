@@ -1,6 +1,7 @@
 package logging
 
 import (
+	"io"
 	"os"
 	"time"
 
@@ -10,23 +11,21 @@ import (
 	"github.com/toolserver/toolserver/cmd/toolserver/record"
 )
 
-// A Record is what has all that is logged, whatever the level and the file of the log, except lines with a message that
-// it leaves out.
+// A Record is what has all that is logged, whatever the level and the file of the log.
 type Record struct {
 	zapcore.Core
-	without string
-	w       *writer
-	file    record.File
+	w    *writer
+	file record.File
 }
 
 // NewRecord returns a record in a directory. The head has the fields of what holds for all entries, such as the run that
 // those have; failed is called when writing fails for the first time.
-func NewRecord(open func() (*os.Root, error), started time.Time, run zap.Field, head func() []zap.Field, without string, failed func(error)) *Record {
+func NewRecord(open func() (*os.Root, error), started time.Time, run zap.Field, head func() []zap.Field, failed func(error)) *Record {
 	encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{
 		MessageKey: "what", TimeKey: "time", EncodeTime: zapcore.RFC3339NanoTimeEncoder, EncodeDuration: zapcore.MillisDurationEncoder, LineEnding: "\n",
 	})
 	run.AddTo(encoder)
-	r := &Record{without: without, file: record.File{Open: open, Head: func() []byte {
+	r := &Record{file: record.File{Open: open, Head: func() []byte {
 		b, err := encoder.EncodeEntry(zapcore.Entry{Time: started, Message: record.Start}, head())
 		if err != nil {
 			return nil // which no field does
@@ -42,25 +41,9 @@ func NewRecord(open func() (*os.Root, error), started time.Time, run zap.Field, 
 		broken = err != nil
 		return n, err
 	}, droppedEntry(encoder))
-	r.Core = zapcore.NewCore(encoder, zapcore.AddSync(r.w), zapcore.DebugLevel)
+	r.Core = zapcore.NewCore(encoder, zapcore.AddSync(struct{ io.Writer }{r.w}), zapcore.DebugLevel) // without Sync: answers do not wait for it
 	return r
 }
-
-// With returns a core that adds fields.
-func (r *Record) With(fields []zapcore.Field) zapcore.Core {
-	return &Record{Core: r.Core.With(fields), without: r.without, w: r.w}
-}
-
-// Check adds the record to what writes an entry.
-func (r *Record) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if e.Message == r.without {
-		return to
-	}
-	return r.Core.Check(e, to)
-}
-
-// Sync does nothing: answers do not wait for the record.
-func (r *Record) Sync() error { return nil }
 
 // Flush writes what is recorded, in one call of the system.
 func (r *Record) Flush() { _ = r.w.Sync() }
