@@ -42,12 +42,13 @@ func New(c config.Logging, stderr io.Writer) (*Logger, error) {
 		out = f
 		l.free = append(l.free, func() { f.Close() })
 	}
-	encoder := newTextEncoder()
-	if c.Format == "json" {
-		enc := zap.NewProductionEncoderConfig()
-		enc.EncodeTime = zapcore.ISO8601TimeEncoder
-		enc.EncodeDuration = zapcore.StringDurationEncoder
-		encoder = zapcore.NewJSONEncoder(enc)
+	enc := zap.NewProductionEncoderConfig()
+	enc.EncodeTime = zapcore.ISO8601TimeEncoder
+	enc.EncodeDuration = zapcore.StringDurationEncoder
+	encoder := zapcore.NewJSONEncoder(enc)
+	if c.Format != "json" {
+		enc.NameKey = zapcore.OmitKey
+		encoder = zapcore.NewConsoleEncoder(enc)
 	}
 	write, free := output(out)
 	w := newWriter(write, droppedEntry(encoder))
