@@ -263,28 +263,21 @@ func (o *openDocument) write(p *openParagraph, s []byte) {
 	}
 }
 
-// verbatim appends text as it is.
-func (o *openDocument) verbatim(p *openParagraph, s string) {
-	if o.take(len(s)) {
-		p.text = append(p.text, s...)
-	}
-}
-
 const maxSpaces = 1000 // of one element
 
 func (o *openDocument) inline(t *tokens, e element, p *openParagraph) error {
 	from := len(p.text)
 	switch e.name {
 	case "s":
-		o.verbatim(p, strings.Repeat(" ", min(max(atoi(e.attr("c")), 1), maxSpaces)))
+		o.add(&p.text, strings.Repeat(" ", min(max(atoi(e.attr("c")), 1), maxSpaces)))
 	case "tab":
-		o.verbatim(p, "\t")
+		o.add(&p.text, "\t")
 	case "line-break":
-		o.verbatim(p, "\n")
+		o.add(&p.text, "\n")
 	case "a":
 		err := o.inlines(t, p)
 		if url := e.attr("href"); strings.Contains(url, ":") {
-			o.verbatim(p, linkSuffix(string(p.text[min(from, len(p.text)):]), url))
+			o.add(&p.text, linkSuffix(string(p.text[min(from, len(p.text)):]), url))
 		}
 		return err
 	case "note":
@@ -308,7 +301,7 @@ func (o *openDocument) inline(t *tokens, e element, p *openParagraph) error {
 
 // note reads a note or comment, and marks its place.
 func (o *openDocument) note(t *tokens, p *openParagraph, mark string) error {
-	o.verbatim(p, mark)
+	o.add(&p.text, mark)
 	var text []byte
 	author, lists, cells := "", o.lists, o.cells
 	o.lists, o.cells = nil, 0

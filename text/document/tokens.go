@@ -129,15 +129,6 @@ func (t *tokens) descendInto(name string, fn func() error) error {
 	})
 }
 
-func (t *tokens) skipTo(depth int) error {
-	for t.depth > depth {
-		if _, err := t.next(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // text appends the text of the element just begun to b, without that of
 // elements inside it.
 func (t *tokens) text(b []byte) ([]byte, error) {
@@ -158,11 +149,10 @@ func (t *tokens) content(write func(s []byte), fn func(e element) error) error {
 			write(tok)
 		case element:
 			depth := t.depth
-			if err := fn(tok); err != nil {
-				return err
-			}
-			if err := t.skipTo(depth - 1); err != nil {
-				return err
+			for err := fn(tok); err != nil || t.depth >= depth; _, err = t.next() {
+				if err != nil {
+					return err
+				}
 			}
 		case xml.EndElement:
 			return nil

@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"golang.org/x/net/html"
+
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 // links are the addresses in a document.
@@ -92,18 +94,16 @@ func (l *links) number(address string) int {
 
 // scheme returns the scheme of an address in small letters, or "" if it is relative.
 func scheme(href string) string {
-	for i, c := range []byte(href) {
-		switch {
-		case 'a' <= c|0x20 && c|0x20 <= 'z':
-		case i > 0 && (c == '+' || c == '-' || c == '.' || '0' <= c && c <= '9'):
-		case i > 0 && c == ':':
-			return strings.ToLower(href[:i])
-		default:
-			return ""
-		}
+	if m := schemeName().FindStringSubmatch(href); m != nil {
+		return strings.ToLower(m[1])
 	}
 	return ""
 }
+
+var (
+	schemeName  = lazyregexp.New(`^([a-zA-Z][a-zA-Z0-9+.-]*):`)
+	addressHead = lazyregexp.New(`^(?:https?://|mailto:|tel:)?(?:www\.)?`) // that people leave out
+)
 
 // cleanAddress removes what browsers ignore in an address, and what would break the text: white space and what cannot be seen.
 func cleanAddress(href string) string {
@@ -196,11 +196,5 @@ func sameAddress(text, address string) bool {
 }
 
 func bareAddress(s string) string {
-	for _, prefix := range []string{"https://", "http://", "mailto:", "tel:"} {
-		if rest, ok := strings.CutPrefix(s, prefix); ok {
-			s = rest
-			break
-		}
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(s, "www."), "/")
+	return strings.TrimSuffix(s[len(addressHead().FindString(s)):], "/")
 }

@@ -104,12 +104,8 @@ func (w *writer) closeCode(at int) {
 
 // longestRun returns how many backquotes follow one another in a text.
 func longestRun(s string) (longest int) {
-	run := 0
-	for i := range len(s) {
-		if run++; s[i] != '`' {
-			run = 0
-		}
-		longest = max(longest, run)
+	for run := range strings.FieldsFuncSeq(s, func(r rune) bool { return r != '`' }) {
+		longest = max(longest, len(run))
 	}
 	return longest
 }

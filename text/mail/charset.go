@@ -140,8 +140,6 @@ func decodeWord(way, text string) ([]byte, bool) {
 	return decodeTransfer([]byte(strings.ReplaceAll(text, "_", " ")), "quoted-printable"), true
 }
 
-func hexDigit(c byte) int { return strings.IndexByte("0123456789abcdef", c|0x20) }
-
 // shifts begin text in ISO-2022-JP.
 var shifts = lazyregexp.New(`\x1b(\$[@B]|\([JI])`)
 

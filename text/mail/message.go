@@ -9,6 +9,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"mime/quotedprintable"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -309,19 +310,11 @@ func fileName(name string) string {
 	}
 	var b strings.Builder
 	piece := "utf-8''"
-	for i, rest := 0, name; rest != ""; i++ {
-		for rest != "" && len(piece) < 50 {
-			_, n := utf8.DecodeRuneInString(rest)
-			for _, c := range []byte(rest[:n]) {
-				if strings.IndexByte(attributeChars, c) >= 0 {
-					piece += string(rune(c))
-				} else {
-					piece += fmt.Sprintf("%%%02X", c)
-				}
-			}
-			rest = rest[n:]
+	for i, rest := 0, []rune(name); len(rest) > 0; i++ {
+		for ; len(rest) > 0 && len(piece) < 50; rest = rest[1:] {
+			piece += escaped.Replace(url.QueryEscape(string(rest[0])))
 		}
-		if i == 0 && rest == "" {
+		if i == 0 && len(rest) == 0 {
 			b.WriteString(";\r\n filename*=" + piece)
 		} else {
 			fmt.Fprintf(&b, ";\r\n filename*%d*=%s", i, piece)
@@ -333,5 +326,5 @@ func fileName(name string) string {
 	return b.String()
 }
 
-// attributeChars are the characters that stand for themselves in such a parameter.
-const attributeChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+// escaped writes as such a parameter does what queries write in another way.
+var escaped = strings.NewReplacer("+", "%20", "~", "%7E")

@@ -156,6 +156,9 @@ func wellFormed(v, name string) string {
 	return params[name]
 }
 
+// quotedByte is what quoted-printable has for a byte, or the end of a line that goes on.
+var quotedByte = lazyregexp.New(`=(?:[0-9A-Fa-f]{2}|[ \t]*\r\n)`)
+
 // decodeTransfer decodes a body as far as it is encoded.
 func decodeTransfer(body []byte, way string) []byte {
 	switch way {
@@ -170,24 +173,13 @@ func decodeTransfer(body []byte, way string) []byte {
 		n, _ := base64.RawStdEncoding.Decode(out, clean)
 		return out[:n]
 	case "quoted-printable":
-		out := make([]byte, 0, len(body))
-		for i := 0; i < len(body); i++ {
-			if body[i] == '=' {
-				if rest := bytes.TrimLeft(body[i+1:], " \t"); bytes.HasPrefix(rest, []byte("\r\n")) { // a soft line break
-					i = len(body) - len(rest) + 1
-					continue
-				}
+		return quotedByte().ReplaceAllFunc(body, func(code []byte) []byte {
+			n, err := strconv.ParseUint(string(code[1:]), 16, 8)
+			if err != nil {
+				return nil
 			}
-			if body[i] == '=' && i+2 < len(body) {
-				if high, low := hexDigit(body[i+1]), hexDigit(body[i+2]); high >= 0 && low >= 0 {
-					out = append(out, byte(high<<4|low))
-					i += 2
-					continue
-				}
-			}
-			out = append(out, body[i])
-		}
-		return out
+			return []byte{byte(n)}
+		})
 	}
 	return body
 }

@@ -66,7 +66,7 @@ func (t talk) run(ctx context.Context, in conversationInput) (domain.ToolResult,
 	principal := domain.SessionOf(ctx).Principal.ID
 	req := Request{Model: in.Model, System: in.SystemPrompt, MaxTokens: in.MaxTokens, Temperature: in.Temperature, Effort: in.Effort}
 	if in.ConversationID != "" {
-		earlier := t.history.conversation(principal, in.ConversationID)
+		earlier, _ := t.history.kept.Get(principal, in.ConversationID) // which keeps it for another while
 		req.System = cmp.Or(req.System, earlier.system)
 		req.Messages = append(req.Messages, earlier.messages...)
 	}

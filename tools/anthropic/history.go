@@ -36,19 +36,14 @@ func newHistory() *history {
 	}}
 }
 
-// conversation returns what was kept of a conversation, if anything, and keeps it for another while.
-func (h *history) conversation(principal, id string) kept {
-	c, _ := h.kept.Get(principal, id)
-	return c
-}
-
 // add adds an exchange to a conversation, and drops the beginning of one that has become too long. An answer that is empty or
 // a refusal is not added: the model would refuse what follows, too. It returns the number of messages and whether any was
 // dropped.
 func (h *history) add(principal, id, system, said string, answer Answer) (count int, dropped bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	messages := h.conversation(principal, id).messages
+	earlier, _ := h.kept.Get(principal, id) // if anything
+	messages := earlier.messages
 	answered := strings.TrimRight(answer.Text, " \t\r\n")
 	if answer.StopReason == "refusal" || strings.TrimSpace(answered) == "" {
 		return len(messages), false

@@ -11,13 +11,13 @@ func TestHistory(t *testing.T) {
 	if count, dropped := h.add("ada", "c", "s", "one", Answer{Text: "1"}); count != 2 || dropped {
 		t.Errorf("%d messages, dropped %v", count, dropped)
 	}
-	if other := h.conversation("bob", "c"); other.messages != nil {
+	if other, _ := h.kept.Get("bob", "c"); other.messages != nil {
 		t.Errorf("another principal sees %v", other)
 	}
-	before := h.conversation("ada", "c").messages
+	before, _ := h.kept.Get("ada", "c")
 	h.add("ada", "c", "t", "two", Answer{Text: "2"})
-	c := h.conversation("ada", "c")
-	if c.system != "t" || fmt.Sprint(c.messages) != "[{user one} {assistant 1} {user two} {assistant 2}]" || len(before) != 2 {
+	c, _ := h.kept.Get("ada", "c")
+	if c.system != "t" || fmt.Sprint(c.messages) != "[{user one} {assistant 1} {user two} {assistant 2}]" || len(before.messages) != 2 {
 		t.Errorf("%+v", c)
 	}
 	long := strings.Repeat("x", maxConversationBytes/4)
@@ -27,7 +27,7 @@ func TestHistory(t *testing.T) {
 			t.Errorf("%d: %d messages, dropped %v", i, count, dropped)
 		}
 	}
-	if c := h.conversation("ada", "long"); c.system != "s" || c.messages[0].Role != RoleUser || c.messages[0].Content != "7" {
+	if c, _ := h.kept.Get("ada", "long"); c.system != "s" || c.messages[0].Role != RoleUser || c.messages[0].Content != "7" {
 		t.Errorf("%s, begins with %q", c.system, c.messages[0].Content)
 	}
 	if count, dropped := h.add("ada", "long", "", "m", Answer{Text: strings.Repeat("x", maxConversationBytes)}); count != 0 || !dropped {

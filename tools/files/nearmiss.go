@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/toolserver/toolserver/domain/brief"
 )
 
 const (
@@ -41,7 +42,7 @@ func noMatch(path, text string, i int, e edit) error {
 	}
 	b.WriteString(":\n")
 	for n := at; n < min(to, at+maxShownLines); n++ {
-		fmt.Fprintf(&b, "%d\t%s\n", n+1, clipped(lines[n]))
+		fmt.Fprintf(&b, "%d\t%s\n", n+1, brief.Clip(lines[n], maxShownLine))
 	}
 	if to-at > maxShownLines {
 		fmt.Fprintf(&b, "[%d more lines]\n", to-at-maxShownLines)
@@ -71,7 +72,7 @@ func firstDifference(have, want []string, at int) string {
 				verb = "%+q" // in ASCII, as they look the same
 			}
 			return fmt.Sprintf("Line %d differs in %s:\n  in the file: "+verb+"\n  in old_text: "+verb,
-				at+i+1, difference(have[i], line), clipped(have[i]), clipped(line))
+				at+i+1, difference(have[i], line), brief.Clip(have[i], maxShownLine), brief.Clip(line, maxShownLine))
 		}
 	}
 	return "The lines are the same; old_text differs in how it begins or ends."
@@ -107,18 +108,6 @@ func lineNumbered(prefix string) bool {
 
 // squashed returns a line with its white space made alike.
 func squashed(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// clipped cuts a line that is long, between characters.
-func clipped(s string) string {
-	if len(s) <= maxShownLine {
-		return s
-	}
-	n := maxShownLine
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "..."
-}
 
 // closest returns the index of the line where the lines most like old begin, or -1 if
 // there is nothing much like them. It compares the longest lines of old, which count for
