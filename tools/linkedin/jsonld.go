@@ -11,73 +11,55 @@ import (
 
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/text/html"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
-// linkedJob is a JobPosting of schema.org, as a page tells search engines. What is of another type than expected is left out.
-type linkedJob struct {
-	Type         many[string]    `json:"@type"`
-	Title        text            `json:"title"`
-	Organization json.RawMessage `json:"hiringOrganization"` // an object, or its name
-	Places       many[struct {
-		Address struct {
-			Locality text `json:"addressLocality"`
-			Region   text `json:"addressRegion"`
-			Country  text `json:"addressCountry"`
-		} `json:"address"`
-	}] `json:"jobLocation"`
-	LocationType text         `json:"jobLocationType"`
-	Posted       text         `json:"datePosted"`
-	ValidThrough text         `json:"validThrough"`
-	Employment   many[string] `json:"employmentType"`
-	Salary       struct {
-		Currency text            `json:"currency"`
-		Value    json.RawMessage `json:"value"` // a range, or a number
-	} `json:"baseSalary"`
-	Description string `json:"description"` // HTML, usually escaped once more
-}
+// A node is a value of JSON. What is of another type than expected is left out.
+type node struct{ value any }
 
-// text is a string or a number on one line.
-type text string
-
-// UnmarshalJSON leaves anything else empty.
-func (t *text) UnmarshalJSON(b []byte) error {
-	switch {
-	case b[0] == '"':
-		*t = text(httpcall.Clip(html.Line(as[string](b)), maxLine))
-	case b[0] == '-' || '0' <= b[0] && b[0] <= '9':
-		*t = text(httpcall.Clip(strings.TrimSuffix(string(b), ".0"), maxLine))
+// at returns the member that names lead to, if there is one.
+func (n node) at(names ...string) node {
+	for _, name := range names {
+		object, _ := n.value.(map[string]any)
+		n.value = object[name]
 	}
-	return nil
+	return n
 }
 
-// many is a value or a list of them.
-type many[T any] []T
-
-// UnmarshalJSON leaves elements of other types empty.
-func (m *many[T]) UnmarshalJSON(b []byte) error {
-	if b[0] == '[' {
-		*m = as[[]T](b)
-	} else {
-		*m = []T{as[T](b)}
+// list returns the elements of a list, or what is none as the only one.
+func (n node) list() (all []node) {
+	list, ok := n.value.([]any)
+	if !ok {
+		return []node{n}
 	}
-	return nil
+	for _, element := range list {
+		all = append(all, node{element})
+	}
+	return all
 }
 
-// as decodes JSON as far as it is of a type.
-func as[T any](b []byte) (v T) {
-	_ = json.Unmarshal(b, &v) // what is of another type is left out
-	return v
+// line returns a string or a number on one line.
+func (n node) line() string {
+	switch v := n.value.(type) {
+	case string:
+		return httpcall.Clip(html.Line(v), maxLine)
+	case json.Number:
+		return httpcall.Clip(strings.TrimSuffix(v.String(), ".0"), maxLine)
+	}
+	return ""
 }
 
-// readJSONLD reads the first JobPosting for search engines: alone, in a list or in a graph. It reports whether there is one.
+// maxValues is how many values there are in the JSON of a page that is read; those of a job are some dozens.
+const maxValues = 100_000
+
+// readJSONLD reads the first JobPosting of schema.org, as pages tell search engines: alone, in a list or in a graph. It reports
+// whether there is one.
 func readJSONLD(root *goquery.Selection) (posting, bool) {
 	for _, script := range firstOf(root, `script[type="application/ld+json"]`, maxItems) {
-		for _, item := range as[many[struct {
-			linkedJob
-			Graph many[linkedJob] `json:"@graph"`
-		}]]([]byte(strings.TrimSpace(script.Text()))) {
-			for _, job := range append([]linkedJob{item.linkedJob}, item.Graph...) {
-				if slices.Contains(job.Type, "JobPosting") {
+		all, _ := rawjson.DecodeMax([]byte(strings.TrimSpace(script.Text())), maxValues) // what is not JSON has none
+		for _, item := range (node{all}).list() {
+			for _, job := range append([]node{item}, item.at("@graph").list()...) {
+				if slices.ContainsFunc(job.at("@type").list(), func(t node) bool { return t.value == "JobPosting" }) {
 					return job.posting(), true
 				}
 			}
@@ -86,31 +68,29 @@ func readJSONLD(root *goquery.Selection) (posting, bool) {
 	return posting{}, false
 }
 
-func (job *linkedJob) posting() posting {
-	name := as[struct {
-		Name text `json:"name"`
-	}](job.Organization).Name
-	description := job.Description
+func (n node) posting() posting {
+	description, _ := n.at("description").value.(string) // HTML, usually escaped once more
 	if !strings.Contains(description, "<") {
 		description = stdhtml.UnescapeString(description)
 	}
 	p := posting{
-		Title:        string(job.Title),
-		Company:      string(cmp.Or(name, as[text](job.Organization))),
-		PostedDate:   date(string(job.Posted)),
-		ValidThrough: date(string(job.ValidThrough)),
-		Salary:       job.salary(),
+		Title:        n.at("title").line(),
+		Company:      cmp.Or(n.at("hiringOrganization", "name").line(), n.at("hiringOrganization").line()),
+		PostedDate:   date(n.at("datePosted").line()),
+		ValidThrough: date(n.at("validThrough").line()),
+		Salary:       n.at("baseSalary").salary(),
 		Description:  html.Text(description, html.Options{Base: publicBase}),
 	}
-	if job.LocationType == "TELECOMMUTE" {
+	if n.at("jobLocationType").line() == "TELECOMMUTE" {
 		p.Workplace = "Remote"
 	}
 	var places, types []string
-	for _, place := range job.Places {
-		address := place.Address
-		places = append(places, joined(", ", string(address.Locality), string(address.Region), string(address.Country)))
+	for _, place := range n.at("jobLocation").list() {
+		at := place.at("address")
+		places = append(places, joined(", ", at.at("addressLocality").line(), at.at("addressRegion").line(), at.at("addressCountry").line()))
 	}
-	for _, constant := range job.Employment {
+	for _, kind := range n.at("employmentType").list() {
+		constant, _ := kind.value.(string)
 		types = append(types, readable(constant))
 	}
 	p.Location, p.EmploymentType = joined("; ", places...), joined(", ", types...)
@@ -123,25 +103,21 @@ func joined(separator string, parts ...string) string {
 	return httpcall.Clip(strings.Join(parts, separator), maxLine)
 }
 
-// salary returns baseSalary, a MonetaryAmount whose value is a range or a number: USD 120000 - 150000 per year.
-func (job *linkedJob) salary() string {
-	value := as[struct {
-		Min   text `json:"minValue"`
-		Max   text `json:"maxValue"`
-		Value text `json:"value"`
-		Unit  text `json:"unitText"`
-	}](job.Salary.Value)
-	amount := cmp.Or(value.Min, value.Value, as[text](job.Salary.Value), value.Max)
+// salary returns a MonetaryAmount whose value is a range or a number: USD 120000 - 150000 per year.
+func (n node) salary() string {
+	value := n.at("value")
+	most := value.at("maxValue").line()
+	amount := cmp.Or(value.at("minValue").line(), value.at("value").line(), value.line(), most)
 	if amount == "" {
 		return ""
 	}
-	if value.Max != "" && value.Max != amount {
-		amount += " - " + value.Max
+	if most != "" && most != amount {
+		amount += " - " + most
 	}
-	if value.Unit != "" {
-		amount += " per " + text(strings.ToLower(string(value.Unit)))
+	if unit := value.at("unitText").line(); unit != "" {
+		amount += " per " + strings.ToLower(unit)
 	}
-	return strings.TrimSpace(string(job.Salary.Currency + " " + amount))
+	return strings.TrimSpace(n.at("currency").line() + " " + amount)
 }
 
 // readable turns FULL_TIME into Full-time, which is how the pages spell it.
