@@ -79,7 +79,7 @@ type Server struct {
 var ErrClosed = errors.New("the client is closed")
 
 // ErrTooLong is the error of a call whose response exceeds the limit. Over stdio, a
-// message that does not say in time what it is ends all calls in flight.
+// message that does not say which call it answers ends all calls in flight.
 var ErrTooLong = errors.New("a message of the server exceeds the limit")
 
 // ErrEndless is the error of a list whose pages repeat themselves or are too many.

@@ -69,9 +69,14 @@ func TestLongLines(t *testing.T) {
 		t.Errorf("%.100s, error %v", a.result, a.err)
 	}
 	one, first := begin(t.Context(), c, s, nil)
-	_, second := begin(t.Context(), c, s, nil)
-	s.say(`{"result":{"a":%s},"id":%s,"x":1}`, long, one.ID) // which of them it is, is hard to say
-	if a, b := <-first, <-second; a.err != mcpclient.ErrTooLong || b.err != mcpclient.ErrTooLong {
+	other, second := begin(t.Context(), c, s, nil)
+	s.say(`{"result":{"a":%s},"id":%s,"x":1}`, long, one.ID)
+	if a := <-first; a.err != mcpclient.ErrTooLong {
+		t.Error(a.err)
+	}
+	_, third := begin(t.Context(), c, s, nil)
+	s.say(`{"result":{"a":%s},"id":[%s]}`, long, other.ID) // which of them it is, is hard to say
+	if a, b := <-second, <-third; a.err != mcpclient.ErrTooLong || b.err != mcpclient.ErrTooLong {
 		t.Errorf("%v, %v", a.err, b.err)
 	}
 }

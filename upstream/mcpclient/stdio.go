@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -40,33 +39,29 @@ func Connect(ctx context.Context, rw io.ReadWriteCloser, opts Options) (*Client,
 }
 
 func (t *stdioTransport) receive() {
-	in := lineReader{bufio.NewReaderSize(t.rw, lineBuffer), t.client.opts.MaxMessageBytes}
+	in := jsonrpc.NewLineReader(t.rw, t.client.opts.MaxMessageBytes)
 	for {
-		line, owned, err := in.next()
+		line, err := in.Next()
+		tooLong, skipped := errors.AsType[*jsonrpc.TooLongError](err)
 		switch {
-		case errors.Is(err, errLineTooLong):
-			t.client.tooLong(line)
+		case skipped:
+			t.client.tooLong(tooLong)
 		case err != nil:
 			t.client.fail(fmt.Errorf("reading from the server: %w", err))
 			return
 		case len(line) > 0:
-			t.client.receive(nil, line, owned)
+			t.client.receive(nil, line, false)
 		}
 	}
 }
 
-var errLineTooLong = errors.New("line too long")
-
 // tooLong ends the call that a message which exceeds the limit is the response to,
-// or, if its ends do not say which that is, all calls in flight.
-func (c *Client) tooLong(ends []byte) {
-	id, maybe := responseID(ends)
-	if id != nil {
-		if x := c.callByID(id); x != nil {
-			x.end(outcome{err: ErrTooLong})
-		}
+// or, if it does not say which that is, all calls in flight.
+func (c *Client) tooLong(e *jsonrpc.TooLongError) {
+	if x := c.callByID(e.Answers); x != nil {
+		x.end(outcome{err: ErrTooLong})
 	}
-	if id != nil || !maybe {
+	if e.Answers != nil || !e.Response {
 		return
 	}
 	c.mu.Lock()

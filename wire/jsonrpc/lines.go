@@ -14,7 +14,9 @@ import (
 
 // TooLongError is the error of a line that exceeds the limit. It has been skipped.
 type TooLongError struct {
-	ID json.RawMessage // of the request that it was; nil if that is not known
+	ID       json.RawMessage // of the request that it was; nil if that is not known
+	Response bool            // it may have been a response
+	Answers  json.RawMessage // the id of the response; nil if that is not known
 }
 
 func (e *TooLongError) Error() string { return "line too long" }
@@ -79,7 +81,8 @@ func (l *LineReader) skip(line []byte, more bool) error {
 			l.err = err
 		}
 	}
-	return &TooLongError{s.ID()}
+	answers, maybe := s.Response()
+	return &TooLongError{s.ID(), maybe, answers}
 }
 
 // Buffered reports whether a whole line has been read already.

@@ -7,7 +7,7 @@ import (
 )
 
 // A Skimmer is written a message that is too long to be kept, and finds the id of
-// the request that it is. It remembers no more than a key and a value.
+// the request or response that it is. It remembers no more than a key and a value.
 type Skimmer struct {
 	depth   int  // of open arrays and objects
 	quoted  bool // within a string
@@ -16,6 +16,7 @@ type Skimmer struct {
 	key     string // of the member of the message that is read
 	object  bool   // the message is one
 	request bool   // it has a method
+	first   byte   // that is no blank
 	id      json.RawMessage
 }
 
@@ -41,6 +42,9 @@ func (s *Skimmer) Write(p []byte) (int, error) {
 
 // structure reads a byte that is not in a string.
 func (s *Skimmer) structure(c byte) {
+	if s.first <= ' ' {
+		s.first = c
+	}
 	switch c {
 	case '{', '[':
 		s.object = s.object || s.depth == 0 && c == '{'
@@ -85,7 +89,22 @@ func (s *Skimmer) endMember() {
 
 // ID returns the id of the request that was written, or nil if there is none.
 func (s *Skimmer) ID() json.RawMessage {
-	if !s.object || !s.request || s.depth != 0 || len(s.id) == 0 || !ValidID(s.id) || rawjson.Valid(s.id) != nil {
+	if !s.request {
+		return nil
+	}
+	return s.known()
+}
+
+// Response reports whether a response may have been written, and returns its id, or nil if there is none.
+func (s *Skimmer) Response() (id json.RawMessage, maybe bool) {
+	if s.request || s.first != '{' && s.first != '[' {
+		return nil, false
+	}
+	return s.known(), true
+}
+
+func (s *Skimmer) known() json.RawMessage {
+	if !s.object || s.depth != 0 || len(s.id) == 0 || !ValidID(s.id) || rawjson.Valid(s.id) != nil {
 		return nil
 	}
 	return s.id

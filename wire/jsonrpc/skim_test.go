@@ -47,6 +47,29 @@ func TestSkimmer(t *testing.T) {
 	}
 }
 
+func TestSkimmedResponse(t *testing.T) {
+	for msg, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":1,"result":{"method":"m","id":2}}`: `1`,
+		`{"error":{"id":2},"id":"a"}`:                             `"a"`,
+		` {"result":{},"id":null}`:                                `?`,
+		`{"id":1,"result":{`:                                      `?`, // cut off
+		`[{"id":1,"result":{}}]`:                                  `?`,
+		`{"id":1,"method":"m"}`:                                   ``,
+		`"id":1,"result":{}`:                                      ``,
+		`at {"id":1,"result":{}}`:                                 ``,
+	} {
+		var s Skimmer
+		s.Write([]byte(msg))
+		id, maybe := s.Response()
+		if maybe && id == nil {
+			id = []byte("?")
+		}
+		if string(id) != want {
+			t.Errorf("%s: %q; want %q", msg, id, want)
+		}
+	}
+}
+
 // FuzzSkimmer compares with the parser, on what that accepts.
 func FuzzSkimmer(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"id":2,"a":["\\"]}}`))
