@@ -218,14 +218,14 @@ func (f Finder) info(ctx context.Context, in infoInput) (domain.ToolResult, erro
 
 // described is a tool with all that a call of it takes.
 type described struct {
-	Server      string                   `json:"server"`
-	Tool        string                   `json:"tool"`
-	Title       string                   `json:"title,omitempty"`
-	Description string                   `json:"description"`
-	Input       *schema.Input  `json:"input_schema,omitempty"`
-	Output      *schema.Output `json:"output_schema,omitempty"`
-	Annotations domain.Annotations       `json:"annotations"`
-	Says        string                   `json:"server_instructions,omitempty" doc:"What the server tells models."`
+	Server      string             `json:"server"`
+	Tool        string             `json:"tool"`
+	Title       string             `json:"title,omitempty"`
+	Description string             `json:"description"`
+	Input       *schema.Input      `json:"input_schema,omitempty"`
+	Output      *schema.Output     `json:"output_schema,omitempty"`
+	Annotations domain.Annotations `json:"annotations"`
+	Says        string             `json:"server_instructions,omitempty" doc:"What the server tells models."`
 }
 
 type execInput struct {

@@ -47,7 +47,7 @@ type searchInput struct {
 // fitting is a tool that was found.
 type fitting struct {
 	shown
-	Signature string                  `json:"signature" doc:"Its arguments: ? marks one that may be left out, [] a list, {} an object."`
+	Signature string        `json:"signature" doc:"Its arguments: ? marks one that may be left out, [] a list, {} an object."`
 	Input     *schema.Input `json:"input_schema,omitempty" doc:"Of the first, unless it is very long."`
 }
 
