@@ -215,7 +215,7 @@ func TestAsk(t *testing.T) {
 				if meta, _ := json.Marshal(later.Result.Meta["asked"]); sessions && !strings.Contains(string(meta), `{"about":"command tac, writing in `+g.out+`","answer":"earlier"}`) {
 					t.Errorf("_meta says %s", meta)
 				}
-				if log := c.log(); !strings.Contains(log, `"asked": [{"about":"command seq","answer":"once"}]`) || !strings.Contains(log, `"asked": [{"about":"command expr","answer":"no"}]`) {
+				if log := c.log(); !strings.Contains(log, `"asked":[{"about":"command seq","answer":"once"}]`) || !strings.Contains(log, `"asked":[{"about":"command expr","answer":"no"}]`) {
 					t.Errorf("the log does not say what was answered")
 				}
 			})

@@ -32,7 +32,7 @@ func TestHTTPResume(t *testing.T) {
 		open := func() { touch(t, dir+"/resumed"+marker+".go") }
 		if answered {
 			open()
-			eventually(t, "the call is answered", func() bool { return strings.Count(s.log(), `"tool": "bash"`) == 2 })
+			eventually(t, "the call is answered", func() bool { return strings.Count(s.log(), `"tool":"bash"`) == 2 })
 		}
 		for _, thief := range []*peer{s.newPeer(t, "2025-11-25", "anns"), s.newPeer(t, "2025-11-25", "bobs")} {
 			if resp, err := resume(thief, thief.session, event); err != nil || resp.StatusCode != http.StatusBadRequest {

@@ -76,7 +76,7 @@ func TestLogUnread(t *testing.T) {
 				if read {
 					got := 0
 					stderr.SetReadDeadline(time.Now().Add(patience))
-					report := regexp.MustCompile(`log lines were dropped.*"lines": (\d+)`)
+					report := regexp.MustCompile(`log lines were dropped.*"lines":(\d+)`)
 					lines := bufio.NewReader(stderr)
 					for {
 						line, err := lines.ReadString('\n')

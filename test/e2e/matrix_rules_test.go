@@ -170,7 +170,7 @@ var limitRules = []rule{
 			}
 			switch cancel(); {
 			case c.http && c.modern: // nothing but the log tells when the server has noticed
-				eventually(t, "the call is canceled", func() bool { return strings.Contains(c.log(), `"outcome": "error"`) })
+				eventually(t, "the call is canceled", func() bool { return strings.Contains(c.log(), `"outcome":"error"`) })
 			case c.http: // it may not have arrived yet, which nothing tells
 				eventually(t, "the request is canceled", func() bool { cancel(); return over() })
 			}

@@ -42,13 +42,12 @@ func New(c config.Logging, stderr io.Writer) (*Logger, error) {
 		out = f
 		l.free = append(l.free, func() { f.Close() })
 	}
-	enc := zap.NewProductionEncoderConfig()
-	enc.EncodeTime = zapcore.ISO8601TimeEncoder
-	enc.EncodeDuration = zapcore.StringDurationEncoder
-	encoder := zapcore.NewJSONEncoder(enc)
-	if c.Format != "json" {
-		enc.NameKey = zapcore.OmitKey
-		encoder = zapcore.NewConsoleEncoder(enc)
+	encoder := newTextEncoder()
+	if c.Format == "json" {
+		enc := zap.NewProductionEncoderConfig()
+		enc.EncodeTime = zapcore.ISO8601TimeEncoder
+		enc.EncodeDuration = zapcore.StringDurationEncoder
+		encoder = zapcore.NewJSONEncoder(enc)
 	}
 	write, free := output(out)
 	w := newWriter(write, droppedEntry(encoder))
