@@ -226,29 +226,17 @@ func waitForPaste(ctx context.Context, out io.Writer, p *pages.Pasted, lines fun
 	return errors.New("no address that belongs to it was pasted")
 }
 
-// pastedLines returns a function that reads the next line. A read that is interrupted is left behind: the program ends.
+// pastedLines returns a function that reads the next line.
 func pastedLines(in io.Reader) func(context.Context) (string, error) {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(nil, maxPasted)
-	type result struct {
-		line string
-		err  error
-	}
 	return func(ctx context.Context) (string, error) {
-		read := make(chan result, 1)
-		go func() {
+		return awaited(ctx, func() (string, error) {
 			if scanner.Scan() {
-				read <- result{scanner.Text(), nil}
-				return
+				return scanner.Text(), nil
 			}
-			read <- result{"", errors.New("no address was pasted")}
-		}()
-		select {
-		case r := <-read:
-			return r.line, r.err
-		case <-ctx.Done():
-			return "", context.Cause(ctx)
-		}
+			return "", errors.New("no address was pasted")
+		})
 	}
 }
 

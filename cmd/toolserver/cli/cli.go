@@ -92,11 +92,12 @@ func bareRoot(g *globals) *cobra.Command {
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			_, piped := g.std.In.(*os.File)
 			switch {
 			case len(args) > 0:
 				return g.serverCommand(cmd, args)
-			case isPiped(g.std.In):
-				return unconfigured(cmd)
+			case piped && !app.IsTerminal(g.std.In): // by a client, which must not read help as messages
+				return usage(fmt.Errorf("a command is required; to connect an MCP client, start %s serve --stdio DIRECTORY; %[1]s help lists the commands", cmd.CommandPath()))
 			}
 			return cmd.Help()
 		},

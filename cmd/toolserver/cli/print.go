@@ -30,22 +30,18 @@ func (g *globals) answer(o *opened, res domain.ToolResult, err error) error {
 	} else {
 		outcome.print(g, o.tool.Name, res)
 	}
-	if note := o.line.aboutNewline(); res.IsError && note != "" {
-		fmt.Fprintln(g.std.Err, "toolserver: note:", note)
+	if res.IsError && o.line.newline != "" { // a path should have none, which the program cannot know
+		fmt.Fprintf(g.std.Err, "toolserver: note: --%s, read from standard input, ends with a newline; printf %%s writes none\n", o.line.newline)
 	}
 	switch {
 	case o.line.exitCode && outcome.timedOut:
-		return &exitError{code: exitTimeout}
+		code = exitTimeout
 	case o.line.exitCode && outcome.exitCode != nil:
-		return exitWith(*outcome.exitCode)
-	case res.IsError:
-		return &exitError{code: code}
+		code = *outcome.exitCode
+	case !res.IsError:
+		code = exitOK
 	}
-	return nil
-}
-
-func exitWith(code int) error {
-	if code == 0 {
+	if code == exitOK {
 		return nil
 	}
 	return &exitError{code: code}

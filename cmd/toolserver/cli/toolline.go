@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -153,7 +152,7 @@ func (l *toolLine) arguments(ctx context.Context, in io.Reader) (json.RawMessage
 	values := map[string]any{}
 	for _, g := range l.given {
 		if g.text == "-" {
-			text, err := readAll(ctx, in)
+			text, err := awaited(ctx, func() (string, error) { return readAll(in) })
 			if err != nil {
 				return nil, fmt.Errorf("reading --%s from standard input: %w", flagName(g.param), err)
 			}
@@ -171,22 +170,31 @@ func (l *toolLine) arguments(ctx context.Context, in io.Reader) (json.RawMessage
 	return raw, nil
 }
 
-// readAll reads text to its end. A read that is canceled is left behind: the program ends.
-func readAll(ctx context.Context, in io.Reader) (string, error) {
-	var text bytes.Buffer
-	done := make(chan error, 1)
+// readAll reads text to its end.
+func readAll(in io.Reader) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(in, maxStdin+1))
+	if len(text) > maxStdin {
+		err = fmt.Errorf("it is longer than %d bytes", maxStdin)
+	}
+	return string(text), err
+}
+
+// awaited returns what a function reads, unless ctx ends before. A read that is left behind ends with the program.
+func awaited(ctx context.Context, read func() (string, error)) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	done := make(chan result, 1)
 	go func() {
-		n, err := text.ReadFrom(io.LimitReader(in, maxStdin+1))
-		if n > maxStdin {
-			err = fmt.Errorf("it is longer than %d bytes", maxStdin)
-		}
-		done <- err
+		text, err := read()
+		done <- result{text, err}
 	}()
 	select {
-	case err := <-done:
-		return text.String(), err
+	case r := <-done:
+		return r.text, r.err
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return "", context.Cause(ctx)
 	}
 }
 
@@ -206,13 +214,4 @@ func (l *toolLine) explained(err error) error {
 	}
 	message := l.tool.Name + ": " + (&schema.InvalidArguments{Fields: fields}).Error()
 	return usage(errors.New(message + "; usage: " + l.UseLine()))
-}
-
-// aboutNewline says that a value read from standard input has a newline at its end, which may be
-// why a call failed: the program cannot know that a path should have none.
-func (l *toolLine) aboutNewline() string {
-	if l.newline == "" {
-		return ""
-	}
-	return fmt.Sprintf("--%s, read from standard input, ends with a newline; printf %%s writes none", l.newline)
 }

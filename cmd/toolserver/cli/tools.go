@@ -43,14 +43,11 @@ func toolsCommand(g *globals) *cobra.Command {
 			return takes(1, -1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.with(func(a *app.App) error {
-				g.sayUnused(a.Config())
-				ctx, stop := g.interruptible(cmd.Context())
-				defer stop()
+			return g.withServers(cmd, nil, func(ctx context.Context, a *app.App, servers []*upstream.Server) error {
 				ctx, cancel := context.WithTimeout(ctx, overall)
 				defer cancel()
 				defer sayWaiting(cmd.ErrOrStderr(), a)()
-				a.KnowServers(ctx, a.Servers())
+				a.KnowServers(ctx, servers)
 				list := a.Executor().Registry.List("")
 				if !all {
 					list = a.Callable(a.User())

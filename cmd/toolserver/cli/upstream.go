@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -63,13 +64,11 @@ func noServer(a *app.App, name string) error {
 	if _, ok := a.Config().Servers[name]; ok {
 		return fmt.Errorf("mcp_servers.%s is not enabled; remove enabled: false to use it", name)
 	}
-	known := "none"
-	for i, r := range a.Reports(a.User()) {
-		if known += ", " + r.Name; i == 0 {
-			known = r.Name
-		}
+	var known []string
+	for _, r := range a.Reports(a.User()) {
+		known = append(known, r.Name)
 	}
-	return fmt.Errorf("there is no server %q in mcp_servers of the configuration; known: %s", brief.Name(name), known)
+	return fmt.Errorf("there is no server %q in mcp_servers of the configuration; known: %s", brief.Name(name), cmp.Or(strings.Join(known, ", "), "none"))
 }
 
 // completeServer completes the names of servers for the shell. It starts none.
@@ -78,12 +77,7 @@ func (g *globals) completeServer(*cobra.Command, []string, string) ([]string, co
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	var names []string
-	for name := range cfg.Servers {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return slices.Sorted(maps.Keys(cfg.Servers)), cobra.ShellCompDirectiveNoFileComp
 }
 
 // counted returns a number of things in words.
@@ -123,14 +117,11 @@ func upstreamList(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return g.with(func(a *app.App) error {
-				g.sayUnused(a.Config())
-				ctx, stop := g.interruptible(cmd.Context())
-				defer stop()
+			return g.withServers(cmd, nil, func(ctx context.Context, a *app.App, servers []*upstream.Server) error {
 				ctx, cancel := context.WithTimeout(ctx, limit)
 				defer cancel()
 				defer sayWaiting(cmd.ErrOrStderr(), a)()
-				a.StartServers(ctx, a.Servers())
+				a.StartServers(ctx, servers)
 				all := reports(a, limit)
 				if g.json {
 					return printJSON(cmd.OutOrStdout(), append([]listed{}, all...))
@@ -184,7 +175,7 @@ func printLeft(w io.Writer, left []domain.Missing) {
 	}
 }
 
-// withServers calls do with the servers of these names, and a context that an interrupt
+// withServers calls do with the servers of these names, or all, and a context that an interrupt
 // ends.
 func (g *globals) withServers(cmd *cobra.Command, names []string, do func(context.Context, *app.App, []*upstream.Server) error) error {
 	return g.with(func(a *app.App) error {
@@ -225,24 +216,22 @@ func ping(ctx context.Context, w io.Writer, a *app.App, chosen []*upstream.Serve
 	results := make([]chan pinged, len(chosen))
 	began := time.Now()
 	a.AttachServers(chosen)
+	one := func(s *upstream.Server) pinged {
+		s.Settle(ctx, a.User().ID)
+		ready := time.Since(began)
+		r := s.ReportFor(a.User().ID)
+		if r.Status != upstream.StatusReady {
+			return pinged{Server: s.Server(), Error: app.Why(&r, s.Timeout())}
+		}
+		took, err := s.Ping(ctx, a.User().ID)
+		if err != nil {
+			return pinged{Server: s.Server(), Error: err.Error()}
+		}
+		return pinged{s.Server(), true, r.Protocol, milliseconds(ready), milliseconds(took), ""}
+	}
 	for i, s := range chosen {
 		results[i] = make(chan pinged, 1)
-		go func() {
-			s.Settle(ctx, a.User().ID)
-			p := pinged{Server: s.Server(), Ready: milliseconds(time.Since(began))}
-			r := s.ReportFor(a.User().ID)
-			if r.Status != upstream.StatusReady {
-				results[i] <- pinged{Server: p.Server, Error: app.Why(&r, s.Timeout())}
-				return
-			}
-			took, err := s.Ping(ctx, a.User().ID)
-			if err != nil {
-				results[i] <- pinged{Server: p.Server, Error: err.Error()}
-				return
-			}
-			p.OK, p.Protocol, p.RoundTrip = true, r.Protocol, milliseconds(took)
-			results[i] <- p
-		}()
+		go func() { results[i] <- one(s) }()
 	}
 	all, failed := []pinged{}, false
 	for _, result := range results {

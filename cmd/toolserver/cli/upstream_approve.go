@@ -87,7 +87,7 @@ func (g *globals) approve(cmd *cobra.Command, a *app.App, s *upstream.Server, na
 		if err != nil {
 			return err
 		}
-		if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+		if !isYes(line) {
 			return errors.New("nothing is approved")
 		}
 	}

@@ -173,19 +173,18 @@ func importCommand(g *globals) *cobra.Command {
 			if len(servers) == 0 {
 				return fmt.Errorf("%s names no server that can be used here", args[0])
 			}
-			var entries []config.Entry
 			var names []string
 			for _, s := range servers {
-				entries, names = append(entries, s), append(names, s.Name)
+				names = append(names, s.Name)
 			}
 			if !write && g.json {
-				return printYAML(cmd.OutOrStdout(), config.Servers(entries))
+				return printYAML(cmd.OutOrStdout(), config.Servers(servers))
 			}
 			if !write {
-				_, err := cmd.OutOrStdout().Write(config.Servers(entries))
+				_, err := cmd.OutOrStdout().Write(config.Servers(servers))
 				return err
 			}
-			done, err := config.AddServers(g.overrides(), entries, replace)
+			done, err := config.AddServers(g.overrides(), servers, replace)
 			if err != nil {
 				return err
 			}

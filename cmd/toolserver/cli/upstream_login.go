@@ -22,12 +22,7 @@ type signIn struct {
 
 // withSignIn does something about the sign-in of a principal to a server.
 func (g *globals) withSignIn(cmd *cobra.Command, name, principal string, do func(context.Context, signIn) error) error {
-	return g.with(func(a *app.App) error {
-		g.sayUnused(a.Config())
-		chosen, err := servers(a, []string{name})
-		if err != nil {
-			return err
-		}
+	return g.withServers(cmd, []string{name}, func(ctx context.Context, a *app.App, chosen []*upstream.Server) (err error) {
 		s := signIn{app: a, of: chosen[0]}
 		if s.of.OAuth() == nil {
 			return usage(fmt.Errorf("nobody signs in to server %s: it is a program, or has an Authorization header in the configuration", name))
@@ -36,8 +31,6 @@ func (g *globals) withSignIn(cmd *cobra.Command, name, principal string, do func
 		if s.id, s.title, err = principalOf(a, principal); err != nil {
 			return err
 		}
-		ctx, stop := g.interruptible(cmd.Context())
-		defer stop()
 		return do(ctx, s)
 	})
 }

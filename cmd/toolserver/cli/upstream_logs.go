@@ -30,7 +30,8 @@ func upstreamLogs(g *globals) *cobra.Command {
 			ctx, stop := g.interruptible(cmd.Context())
 			defer stop()
 			shown := logLines{cmd.OutOrStdout(), names[0], g.json}
-			return g.withLog(zap.New(&stderrCore{shown}), func(a *app.App) error {
+			log := zapcore.NewCore(zapcore.NewJSONEncoder(zapcore.EncoderConfig{MessageKey: "msg"}), zapcore.Lock(zapcore.AddSync(shown)), zapcore.InfoLevel)
+			return g.withLog(zap.New(log), func(a *app.App) error {
 				g.sayUnused(a.Config())
 				chosen, err := servers(a, names)
 				if err != nil {
@@ -79,37 +80,17 @@ func (l logLines) print(line string) error {
 	return err
 }
 
-// stderrCore shows what programs of servers write to standard error, of all that is logged.
-type stderrCore struct{ out logLines }
-
-// Enabled reports whether entries of a level are looked at.
-func (c *stderrCore) Enabled(level zapcore.Level) bool { return level >= zapcore.InfoLevel }
-
-// With returns the same core: one server is started.
-func (c *stderrCore) With([]zapcore.Field) zapcore.Core { return c }
-
-// Check adds the core to what writes the entry.
-func (c *stderrCore) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if e.Message == upstream.StderrMessage {
-		return to.AddCore(e, c)
+// Write shows what the program of a server wrote to standard error, of an entry of the log.
+func (l logLines) Write(entry []byte) (int, error) {
+	var fields map[string]any
+	if err := json.Unmarshal(entry, &fields); err != nil {
+		return 0, err
 	}
-	return to
-}
-
-// Write shows the line of an entry.
-func (c *stderrCore) Write(_ zapcore.Entry, fields []zapcore.Field) error {
-	for _, f := range fields {
-		if f.Key == upstream.StderrKey {
-			if err := c.out.print(f.String); err != nil {
-				return err
-			}
-		}
+	if line, ok := fields[upstream.StderrKey].(string); ok && fields["msg"] == upstream.StderrMessage {
+		return len(entry), l.print(line)
 	}
-	return nil
+	return len(entry), nil
 }
-
-// Sync does nothing.
-func (c *stderrCore) Sync() error { return nil }
 
 // Bounds of what is shown of a log.
 const (

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/domain/nearest"
 )
 
@@ -130,20 +128,8 @@ func named(flags *pflag.FlagSet, flag, name string) {
 	f.Value, f.DefValue = metavar{f.Value, name}, "" // no flag with a name for its value has a default
 }
 
-// isPiped reports whether a stream is a file that is no terminal.
-func isPiped(stream any) bool {
-	_, ok := stream.(*os.File)
-	return ok && !app.IsTerminal(stream)
-}
-
 // noJSON marks commands that print nothing --json applies to.
 const noJSON = "no-json"
-
-// unconfigured explains the program to whoever configured a client without arguments: a client
-// writes messages to a pipe, and must not read help as messages.
-func unconfigured(cmd *cobra.Command) error {
-	return usage(fmt.Errorf("a command is required; to connect an MCP client, start %s serve --stdio DIRECTORY; %[1]s help lists the commands", cmd.CommandPath()))
-}
 
 // completes has the shell complete the value of a flag.
 func completes(cmd *cobra.Command, flag string, values ...string) {
