@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/config"
@@ -29,7 +30,8 @@ type googleAuth struct {
 	principal string
 	accounted []string // names of accounts
 
-	noBrowser, paste, again bool
+	dialog
+	again bool
 
 	// What these are for:
 	selected []signin.Service
@@ -56,8 +58,7 @@ func authCommand(g *globals, accounts func(*app.App) (*signin.Accounts, error)) 
 	named(google.PersistentFlags(), "principal", "NAME")
 	google.PersistentFlags().StringSliceVar(&c.accounted, "account", nil, "names of google.accounts in the configuration; default: all of them")
 	completes(google, "services", "gmail", "calendar", "contacts")
-	google.Flags().BoolVar(&c.noBrowser, "no-browser", false, "do not open a browser")
-	google.Flags().BoolVar(&c.paste, "paste", false, "sign in with a browser on another machine, and paste the address that it ends at")
+	c.dialog.flags(google.Flags())
 	google.Flags().BoolVar(&c.again, "again", false, "sign in although there is a sign-in, for another account or after a change of scopes")
 	google.AddCommand(
 		&cobra.Command{Use: "status", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions, RunE: c.run(c.status)},
@@ -154,7 +155,9 @@ func (c *googleAuth) signIn(ctx context.Context) error {
 		for _, scope := range s.Asked {
 			fmt.Fprintf(c.out, "%s%s (%s)\n", indentation, signin.Reason(scope), scope)
 		}
-		err := c.one(ctx, s, lines)
+		err := c.dialog.run(ctx, c.out, lines,
+			func() (*pages.Flow, error) { return c.google.Begin(s.Owner, s.Service) },
+			func() (*pages.Pasted, error) { return c.google.BeginPaste(s.Owner, s.Service) })
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
@@ -178,26 +181,30 @@ func (c *googleAuth) printStates() (states []signin.Status, err error) {
 	return states, cmp.Or(err, unreadable)
 }
 
-// one signs in to a service.
-func (c *googleAuth) one(ctx context.Context, s signin.Status, lines func(context.Context) (string, error)) error {
-	if c.paste {
-		p, err := c.google.BeginPaste(s.Owner, s.Service)
+// dialog is how a person signs in.
+type dialog struct{ noBrowser, paste bool }
+
+// flags adds the flags that say so.
+func (d *dialog) flags(to *pflag.FlagSet) {
+	to.BoolVar(&d.noBrowser, "no-browser", false, "do not open a browser")
+	to.BoolVar(&d.paste, "paste", false, "sign in with a browser on another machine, and paste the address that it ends at")
+}
+
+// run has a person sign in, with a browser on this machine or on another one.
+func (d *dialog) run(ctx context.Context, out io.Writer, lines func(context.Context) (string, error), begin func() (*pages.Flow, error), beginPaste func() (*pages.Pasted, error)) error {
+	if d.paste {
+		p, err := beginPaste()
 		if err != nil {
 			return err
 		}
-		return waitForPaste(ctx, c.out, p, lines)
+		return waitForPaste(ctx, out, p, lines)
 	}
-	flow, err := c.google.Begin(s.Owner, s.Service)
+	flow, err := begin()
 	if err != nil {
 		return err
 	}
-	return waitForBrowser(ctx, c.out, flow, !c.noBrowser)
-}
-
-// waitForBrowser has a person sign in with a browser on this machine.
-func waitForBrowser(ctx context.Context, out io.Writer, flow *pages.Flow, open bool) error {
 	fmt.Fprintf(out, "  Open this in a browser on this machine:\n%s%s\n  Waiting until %s. Ctrl-C ends it.\n", indentation, flow.URL, flow.Expires.Format("15:04"))
-	if open {
+	if !d.noBrowser {
 		app.OpenBrowser(flow.URL)
 	}
 	select {

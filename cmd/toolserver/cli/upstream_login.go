@@ -37,13 +37,16 @@ func (g *globals) withSignIn(cmd *cobra.Command, name, principal string, do func
 
 func upstreamLogin(g *globals) *cobra.Command {
 	var principal string
-	var noBrowser, paste bool
+	var d dialog
 	cmd := &cobra.Command{
 		Use: "login NAME", Args: takes(1, 1), ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()
 			return g.withSignIn(cmd, args[0], principal, func(ctx context.Context, s signIn) error {
-				if err := s.login(ctx, g, cmd, paste, !noBrowser); err != nil {
+				err := d.run(ctx, g.forPeople(), pastedLines(g.std.In),
+					func() (*signin.Flow, error) { return s.of.OAuth().SignIn(ctx, s.id) },
+					func() (*signin.Pasted, error) { return s.of.OAuth().Paste(ctx, s.id) })
+				if err != nil {
 					if ctx.Err() != nil {
 						err = errors.New("interrupted")
 					}
@@ -74,30 +77,13 @@ func upstreamLogin(g *globals) *cobra.Command {
 		},
 	}
 	principalFlag(cmd, &principal)
-	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "do not open a browser")
-	cmd.Flags().BoolVar(&paste, "paste", false, "sign in with a browser on another machine, and paste the address that it ends at")
+	d.flags(cmd.Flags())
 	return cmd
 }
 
 func principalFlag(cmd *cobra.Command, principal *string) {
 	cmd.Flags().StringVar(principal, "principal", "", "user or token of the configuration who signs in, where each does; default: the user of this command line")
 	named(cmd.Flags(), "principal", "NAME")
-}
-
-func (s *signIn) login(ctx context.Context, g *globals, cmd *cobra.Command, paste, open bool) error {
-	out := g.forPeople()
-	if paste {
-		p, err := s.of.OAuth().Paste(ctx, s.id)
-		if err != nil {
-			return err
-		}
-		return waitForPaste(ctx, out, p, pastedLines(g.std.In))
-	}
-	flow, err := s.of.OAuth().SignIn(ctx, s.id)
-	if err != nil {
-		return err
-	}
-	return waitForBrowser(ctx, out, flow, open)
 }
 
 func upstreamLogout(g *globals) *cobra.Command {
