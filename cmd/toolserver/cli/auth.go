@@ -85,28 +85,20 @@ func (c *googleAuth) run(do func(context.Context) error) func(*cobra.Command, []
 				return err
 			}
 			defer c.google.Close()
-			if c.owners, err = c.ownersOf(c.accounted); err != nil {
-				return err
+			for _, name := range c.accounted {
+				if known := c.google.Names(); !slices.Contains(known, name) {
+					return usage(fmt.Errorf("there is no account %q: google.accounts in the configuration has %s", name, cmp.Or(strings.Join(known, ", "), "none")))
+				}
+				c.owners = append(c.owners, c.google.Owner(c.id, name))
+			}
+			if c.owners == nil {
+				c.owners = c.google.Owners(c.id)
 			}
 			ctx, stop := c.g.interruptible(cmd.Context())
 			defer stop()
 			return do(ctx)
 		})
 	}
-}
-
-// ownersOf returns the owners of the sign-ins to the accounts that are named, or to all.
-func (c *googleAuth) ownersOf(names []string) (owners []signin.Owner, err error) {
-	for _, name := range names {
-		if known := c.google.Names(); !slices.Contains(known, name) {
-			return nil, usage(fmt.Errorf("there is no account %q: google.accounts in the configuration has %s", name, cmp.Or(strings.Join(known, ", "), "none")))
-		}
-		owners = append(owners, c.google.Owner(c.id, name))
-	}
-	if owners == nil {
-		owners = c.google.Owners(c.id)
-	}
-	return owners, nil
 }
 
 // principalOf returns the ID of the principal with a name, and the name to show.

@@ -77,14 +77,16 @@ func (g *globals) completeLine(cmd *cobra.Command, m menu, args []string, word s
 }
 
 // complete completes the last word of the command line of a tool.
-func (l *toolLine) complete(args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (l *toolLine) complete(args []string, word string) (names []string, _ cobra.ShellCompDirective) {
 	if !slices.Contains(args, "--") {
 		name, _, hasValue := strings.Cut(word, "=")
 		switch {
 		case hasValue && strings.HasPrefix(name, "--"):
 			return l.completeFlag(l.lookup(name))
 		case strings.HasPrefix(word, "-"):
-			return l.flagNames(), cobra.ShellCompDirectiveNoFileComp
+			_ = l.ParseFlags(nil) // adds the flags of the program
+			l.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name+"\t"+f.Usage) })
+			return names, cobra.ShellCompDirectiveNoFileComp
 		}
 		if len(args) > 0 {
 			if f := l.lookup(args[len(args)-1]); f != nil && f.NoOptDefVal == "" {
@@ -128,13 +130,6 @@ func (l *toolLine) completeFlag(f *pflag.Flag) ([]string, cobra.ShellCompDirecti
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
 	return nil, cobra.ShellCompDirectiveDefault
-}
-
-// flagNames returns the flags, with what they are.
-func (l *toolLine) flagNames() (names []string) {
-	_ = l.ParseFlags(nil) // adds the flags of the program
-	l.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name+"\t"+f.Usage) })
-	return names
 }
 
 // values returns what a parameter can be: one of a list, or a path for all that is text.

@@ -139,7 +139,11 @@ func (g *globals) open(ctx context.Context, r request, before, with selection) (
 	}
 	o := &opened{log: &logging.Logger{Logger: zap.NewNop()}}
 	if r.runs {
-		if o.log, err = logging.New(quiet(cfg.Logging), g.std.Err); err != nil {
+		settings := cfg.Logging
+		if settings.File == "" && settings.Level == config.Default().Logging.Level {
+			settings.Level = "error" // the outcome is printed anyway
+		}
+		if o.log, err = logging.New(settings, g.std.Err); err != nil {
 			return nil, usage(cfg.Mistake("logging.file", "%v", err))
 		}
 	}
@@ -172,11 +176,3 @@ func (g *globals) open(ctx context.Context, r request, before, with selection) (
 type lineError struct{ error }
 
 func (e *lineError) Unwrap() error { return e.error }
-
-// quiet returns the settings of the log of one call: its outcome is printed anyway.
-func quiet(l config.Logging) config.Logging {
-	if l.File == "" && l.Level == config.Default().Logging.Level {
-		l.Level = "error"
-	}
-	return l
-}

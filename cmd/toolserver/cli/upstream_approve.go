@@ -79,11 +79,10 @@ func (g *globals) approve(cmd *cobra.Command, a *app.App, s *upstream.Server, na
 		return cmp.Or(err, printJSON(out, map[string]any{"server": s.Server(), "changed": append([]upstream.Difference{}, changed...), "pinned": yes}))
 	}
 	if !yes {
-		person := &terminal{std: g.std, answers: app.IsTerminal(g.std.Err) && app.IsTerminal(g.std.In)}
-		if !person.answers {
+		if !g.answers() {
 			return errors.New("nothing is approved: there is no terminal to ask on; review the changes above, then repeat the command with --yes")
 		}
-		line, err := person.ask(cmd.Context(), "Pin "+counted(len(tools), "tool")+" as shown?")
+		line, err := (&terminal{std: g.std}).ask(cmd.Context(), "Pin "+counted(len(tools), "tool")+" as shown?")
 		if err != nil {
 			return err
 		}

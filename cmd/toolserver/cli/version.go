@@ -6,8 +6,6 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-
-	"github.com/toolserver/toolserver/cmd/toolserver/app"
 )
 
 // release says which program this is.
@@ -20,30 +18,18 @@ type release struct {
 	Platform string `json:"platform"`
 }
 
-// completed returns the program with what Go has recorded about its build, where the linker was not told.
-func completed(p app.Program) app.Program {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || p.Commit != "" {
-		return p
-	}
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			p.Commit = s.Value
-		case s.Key == "vcs.time":
-			p.Date = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			p.Modified = true
-		}
-	}
-	return p
-}
-
 func versionCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, out := completed(g.program), cmd.OutOrStdout()
+			p, out := g.program, cmd.OutOrStdout()
+			if info, ok := debug.ReadBuildInfo(); ok && p.Commit == "" { // the linker was not told
+				built := map[string]string{}
+				for _, s := range info.Settings {
+					built[s.Key] = s.Value
+				}
+				p.Commit, p.Date, p.Modified = built["vcs.revision"], built["vcs.time"], built["vcs.modified"] == "true"
+			}
 			r := release{p.Version, p.Commit, p.Date, p.Modified, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 			if g.json {
 				return printJSON(out, r)
