@@ -2,7 +2,12 @@ package signin
 
 import (
 	"context"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"math/rand/v2"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -66,4 +71,48 @@ func parseRedirect(text string) (Answer, error) {
 		return Answer{}, ErrNoAddress
 	}
 	return a, nil
+}
+
+// Errors of sign-ins, as clauses for people.
+var (
+	errExpired = errors.New("nobody completed it in time")
+	errTries   = errors.New("a wrong token was entered too often")
+)
+
+// DeniedError is the error of a sign-in that a person has not allowed.
+type DeniedError struct{ Provider string }
+
+func (e DeniedError) Error() string { return "it was not allowed on " + e.Provider + "'s page" }
+
+// Errors of pasted addresses. They can be corrected by pasting again.
+var (
+	ErrNoAddress = errors.New("this is not the address that the browser ended at: paste all of it, with what follows the ?")
+	ErrConsent   = errors.New("this is the address that the sign-in begins with: open it, allow the access, and paste the address that the browser ends at")
+	ErrOther     = errors.New("this address belongs to another sign-in: open the URL that was printed last")
+)
+
+// ErrUsed is the error of an address that is pasted twice.
+var ErrUsed = errors.New("this sign-in was completed before: begin a new one")
+
+// PasteAgain reports whether another address can be pasted after an error of [Pasted.Finish].
+func PasteAgain(err error) bool {
+	return errors.Is(err, ErrNoAddress) || errors.Is(err, ErrConsent) || errors.Is(err, ErrOther)
+}
+
+// Secret returns a text of n bytes that nobody can guess.
+func Secret(n int) string { return base64.RawURLEncoding.EncodeToString(random(n)) }
+
+// Same compares secrets.
+func Same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// Unused returns an address for a redirect that only the address bar of a browser has to show: the public one, or one that hardly
+// anything listens on. Port 0 stands for any.
+func (h Host) Unused(port int) string {
+	if h.PublicURL != "" {
+		return NewPages(h.PublicURL).redirect()
+	}
+	if port == 0 {
+		port = 49152 + rand.IntN(16384)
+	}
+	return "http://127.0.0.1:" + strconv.Itoa(port) + callbackPath
 }

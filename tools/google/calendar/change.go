@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
 	gcal "google.golang.org/api/calendar/v3"
 	"google.golang.org/api/googleapi"
@@ -84,4 +85,104 @@ func notChanged(err error, calendarID, id string) error {
 		return &f
 	}
 	return noEvent(err, calendarID, id)
+}
+
+type deleteInput struct {
+	target `json:",inline"`
+}
+
+// deleteResult is the structured content of calendar_delete_event.
+type deleteResult struct {
+	ID          string `json:"id" doc:"ID of the event."`
+	Summary     string `json:"summary" doc:"Title."`
+	When        string `json:"when" doc:"Start and end for people."`
+	Already     bool   `json:"alreadyDeleted" doc:"Whether it was deleted before."`
+	Invitations string `json:"invitations,omitempty" doc:"Who was mailed, for people."`
+	SendUpdates string `json:"sendUpdates" doc:"Who Google was asked to mail: none, all or externalOnly."`
+}
+
+func (s *toolset) deleteEvent(ctx context.Context, in deleteInput) (domain.ToolResult, error) {
+	e, calendarID, err := s.find(ctx, deleteName, in.target)
+	if err == nil {
+		err = s.admitMail(ctx, in.SendUpdates, e.Attendees)
+	}
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	d := describe(e, calendarID, s.zone)
+	r := deleteResult{ID: d.ID, Summary: d.Summary, When: d.When, SendUpdates: in.SendUpdates, Already: e.Status == "cancelled"}
+	if !r.Already {
+		end := func() error { return s.remove(ctx, calendarID, e, in.SendUpdates) }
+		if in.Scope == "following" {
+			p, err := s.split(ctx, deleteName, calendarID, e)
+			if err != nil {
+				return domain.ToolResult{}, err
+			}
+			if e, r.When = p.master, r.When+", and those that follow"; !p.first() {
+				before, _, _ := p.recurrence(p.at, nil)
+				end = func() error {
+					_, err := s.patch(ctx, calendarID, e, &gcal.Event{Recurrence: before}, in.SendUpdates)
+					return err
+				}
+			}
+		}
+		if err := end(); statusOf(err) == http.StatusGone {
+			r.Already = true
+		} else if err != nil {
+			return domain.ToolResult{}, err
+		}
+	}
+	var f facts
+	if r.Already {
+		f.WriteString("The event was deleted already.")
+	} else {
+		f.WriteString("Event deleted successfully.")
+		r.Invitations = mailed(in.SendUpdates, addresses(e.Attendees))
+	}
+	f.add("  ", "ID", r.ID)
+	f.add("  ", "Summary", r.Summary)
+	f.add("  ", "When", r.When)
+	f.some("  ", "Cancellations", r.Invitations)
+	res := domain.Text(f.String())
+	res.Results = r
+	return res, nil
+}
+
+type respondInput struct {
+	target   `json:",inline"`
+	Response string `json:"response" enum:"accepted|declined|tentative" doc:"The user's response."`
+	Comment  string `json:"comment,omitempty" max:"1000" doc:"Comment that the organizer and the other attendees see with it."`
+}
+
+func (s *toolset) respond(ctx context.Context, in respondInput) (domain.ToolResult, error) {
+	e, calendarID, err := s.find(ctx, respondName, in.target)
+	if err == nil && in.Scope == "following" {
+		err = domain.InvalidArgument(respondName, "scope", "must be this or all")
+	}
+	if err == nil {
+		err = canceled(e)
+	}
+	if err == nil && e.Organizer != nil {
+		err = s.admitMail(ctx, in.SendUpdates, []*gcal.EventAttendee{{Email: e.Organizer.Email}})
+	}
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	at := slices.IndexFunc(e.Attendees, func(a *gcal.EventAttendee) bool { return a.Self })
+	if at < 0 {
+		return domain.ToolResult{}, &httpcall.Failure{Type: "not_found", Message: "the user is not invited to this event", Hint: "Use an event that shows a response of the user."}
+	}
+	self := *e.Attendees[at]
+	self.ResponseStatus = in.Response
+	if in.Comment != "" {
+		self.Comment = in.Comment
+	}
+	// Others are left out, so that nothing is said about them.
+	saved, err := s.patch(ctx, calendarID, e, &gcal.Event{Attendees: []*gcal.EventAttendee{&self}, AttendeesOmitted: true}, in.SendUpdates)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	r := savedOf(saved, calendarID, s.zone, in.SendUpdates, nil)
+	r.Notes = append(r.Notes, "The user's response is "+r.MyResponse+".")
+	return r.result("Response saved successfully."), nil
 }

@@ -228,3 +228,10 @@ func write(w *sandbox.Writer, dir, name string, data []byte) (string, error) {
 		}
 	}
 }
+
+// explain is about the directory that an attachment is saved in.
+func (s *saver) explain(_ context.Context, args domain.Arguments) (domain.Explanation, error) {
+	directory, _ := args["directory"].(string) // a schema's default where it is left out
+	decision, err := s.files.Check(directory)
+	return domain.Explanation{Allowed: decision.Allowed, Rule: decision.Rule, Reason: decision.Reason, Path: decision.Resolved}, err
+}
