@@ -87,6 +87,10 @@ func TestGoogleAccounts(t *testing.T) {
 	if text, code := g.command("auth", "google", "status", "--account", "play"); code != 2 || !strings.Contains(text, "default, work") {
 		t.Errorf("%d: %s", code, text)
 	}
+	if text, code := g.command("auth", "google", "status", "--services", "contacts", "--account", "default"); code != 1 ||
+		!strings.Contains(text, "toolserver auth google --services contacts --account default") {
+		t.Errorf("%d: %s", code, text)
+	}
 	if text, code := g.command("auth", "google", "revoke", "--account", "work"); code != 0 || strings.Contains(text, "Gmail: ") {
 		t.Errorf("%d: %s", code, text)
 	}

@@ -268,7 +268,7 @@ func (c *googleAuth) status(context.Context) error {
 		case s.Problem != "":
 			fmt.Fprintf(c.out, "%s: %s\n", s.Title(), s.Problem)
 		default:
-			fmt.Fprintf(c.out, "%s: not signed in; run toolserver auth google --services %s%s\n", s.Title(), s.Service, s.Owner.Flag())
+			fmt.Fprintf(c.out, "%s: not signed in; run toolserver auth google --services %s%s\n", s.Title(), s.Service, c.google.Flag(s.Owner))
 		}
 	}
 	if unreadable != nil && missing && !c.g.json {

@@ -313,6 +313,7 @@ type Need struct {
 	Failing string   // begins the message of a failure: "Error searching Gmail"
 
 	owner signin.Owner // whose it is; "" before that is known
+	flag  string       // of commands for that owner
 }
 
 // Described returns a tool with its words in a text, where they stand below its name: the title, what it is good for, and the description,
@@ -331,6 +332,7 @@ func Define[In any](c *Client, need Need, t domain.Tool, run func(context.Contex
 	return domain.Define(t, func(ctx context.Context, in In) (domain.ToolResult, error) {
 		need := need
 		need.owner = c.Owner(ctx)
+		need.flag = c.accounts.Flag(need.owner)
 		for again := false; ; again = true {
 			signed, err := c.SignedIn(ctx, need)
 			if err == nil && again && !t.Annotations.ReadOnly { // a part of it may be done

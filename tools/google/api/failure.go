@@ -27,7 +27,7 @@ const (
 	typeNotEnabled = "not_enabled"
 )
 
-// authCommand signs in. Remedies add the account, if it has a name.
+// authCommand signs in. Remedies add the account, if accounts have names.
 const authCommand = "toolserver auth google"
 
 // hintAgain is the remedy where a sign-in that Google has just renewed is rejected all the same: nobody would be asked.
@@ -215,6 +215,6 @@ func (n Need) failed(err error) domain.ToolResult {
 
 // refusal returns a tool execution error whose text has the remedy, too: some clients show nothing else.
 func (n Need) refusal(errorType, message, remedy string) domain.ToolResult {
-	remedy = strings.ReplaceAll(remedy, authCommand, authCommand+n.owner.Flag())
+	remedy = strings.ReplaceAll(remedy, authCommand, authCommand+n.flag)
 	return domain.Failure(errorType, n.Failing+": "+message+". "+remedy, remedy)
 }

@@ -17,6 +17,7 @@ import (
 // the background, and its address stays the same until it is done.
 func (c *Client) SignedIn(ctx context.Context, need Need) (context.Context, error) {
 	need.owner = c.Owner(ctx)
+	need.flag = c.accounts.Flag(need.owner)
 	for again := false; ; again = true {
 		token, why, err := c.token(ctx, need)
 		switch {

@@ -83,7 +83,7 @@ func tokenFailure(ctx context.Context, err error) error {
 // consent returns the address where Google asks for consent. Without the prompt it would send no refresh token.
 func (a *Accounts) consent(o owner, redirect, state, verifier string) string {
 	prompt := "consent"
-	if o.principal.Flag() != "" { // a browser may know another account
+	if _, account := o.principal.split(); account != "" { // a browser may know another account
 		prompt = "select_account consent"
 	}
 	return a.oauth(o.service, redirect).AuthCodeURL(state,

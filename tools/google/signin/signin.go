@@ -77,10 +77,11 @@ func (o Owner) Of(s Service) string {
 	return s.Title()
 }
 
-// Flag returns the flag of a command that names the account; "" for the one without a name.
-func (o Owner) Flag() string {
-	if _, account := o.split(); account != "" {
-		return " --account " + account
+// Flag returns the flag of a command that names the account of an owner; "" if accounts have no names. Without it a command would
+// concern all of them.
+func (a *Accounts) Flag(o Owner) string {
+	if _, account := o.split(); len(a.config.Accounts) > 0 || account != "" {
+		return " --account " + cmp.Or(account, unnamed)
 	}
 	return ""
 }
