@@ -131,33 +131,25 @@ func Offer(d Deps) (o domain.Offer, err error) {
 			return o, fmt.Errorf("google.accounts: %s is there twice", name)
 		}
 	}
+	events := calendar.Options{Recipients: func(_ context.Context, addresses []string) error {
+		return d.Sandbox.For(calendar.CreateName).Recipients().Check(addresses...)
+	}}
+	var c *api.Client
+	reason := "needs the environment variables GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET, or google.credentials_file in the configuration"
 	if d.Accounts != nil {
-		client := func(s signin.Service) *http.Client { return clientOf(d.Sandbox, s) }
-		c := api.New(d.Accounts, client, d.Options.base())
-		events := calendar.Options{Recipients: func(_ context.Context, addresses []string) error {
-			return d.Sandbox.For(calendar.CreateName).Recipients().Check(addresses...)
-		}}
+		c, reason = api.New(d.Accounts, clients(d.Sandbox), d.Options.base()), "needs tools.google.tier: full in the configuration"
 		if name := d.Options.TimeZone; name != "" {
 			if events.Zone, err = calendar.Zone(name); err != nil {
 				return o, fmt.Errorf("google.time_zone: time zone %w", err)
 			}
 		}
-		for _, f := range families(c, d.Accounts, events) {
-			for _, t := range f.Tools {
-				if d.Full || !t.Full {
-					o.Tools = append(o.Tools, c.ForAccounts(t.Make(d.Sandbox.For(t.Tool))))
-				}
-			}
-		}
 	}
-	reason := "needs the environment variables GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET, or google.credentials_file in the configuration"
-	if d.Accounts != nil {
-		reason = "needs tools.google.tier: full in the configuration"
-	}
-	for _, g := range Declared() {
-		for _, t := range g.Tools {
-			if !slices.ContainsFunc(o.Tools, func(offered domain.Tool) bool { return offered.Name == t.Tool }) {
-				o.Missing = append(o.Missing, domain.Missing{Kind: domain.KindTool, Name: t.Tool, Category: g.Category, Reason: reason})
+	for _, f := range families(c, d.Accounts, events) {
+		for _, t := range f.Tools {
+			if c != nil && (d.Full || !t.Full) {
+				o.Tools = append(o.Tools, c.ForAccounts(t.Make(d.Sandbox.For(t.Tool))))
+			} else {
+				o.Missing = append(o.Missing, domain.Missing{Kind: domain.KindTool, Name: t.Tool, Category: f.Category, Reason: reason})
 			}
 		}
 	}
@@ -167,9 +159,9 @@ func Offer(d Deps) (o domain.Offer, err error) {
 // base returns the address of the stand-in, "" for Google itself.
 func (o Options) base() string { return strings.TrimSuffix(o.BaseURL, "/") }
 
-// clientOf returns what connects to a service.
-func clientOf(box *sandbox.Sandbox, s signin.Service) *http.Client {
-	return box.For(head(s)).Fetcher().Client()
+// clients returns what connects to each service.
+func clients(box *sandbox.Sandbox) func(signin.Service) *http.Client {
+	return func(s signin.Service) *http.Client { return box.For(head(s)).Fetcher().Client() }
 }
 
 // head returns the tool whose hosts and state a service uses.
@@ -191,7 +183,7 @@ func Accounts(d Deps) *signin.Accounts {
 	}
 	return signin.New(signin.Config{
 		ClientID: d.Options.ClientID, ClientSecret: d.Options.ClientSecret, BaseURL: d.Options.base(),
-		HTTP: func(s signin.Service) *http.Client { return clientOf(d.Sandbox, s) },
+		HTTP: clients(d.Sandbox),
 		Store: func(s signin.Service) pages.Store {
 			c := pages.StoreConfig{
 				Keeping: d.Host.Keeping, State: d.Sandbox.For(head(s)).State(), Keyring: "toolserver google", Forget: "toolserver auth google revoke"}
@@ -199,6 +191,6 @@ func Accounts(d Deps) *signin.Accounts {
 			return pages.NewStore(c)
 		},
 		Scopes: func(s signin.Service) []string { return scopes[s] }, Accounts: d.Options.Accounts,
-		Host: d.Host, Open: d.Open,
+		Config: pages.Config{Host: d.Host, Open: d.Open},
 	})
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ func (c *Client) token(ctx context.Context, need Need) (token signin.Token, why 
 	case err != nil:
 		return token, "", err
 	case !need.covered(token.Scopes):
-		return token, fmt.Sprintf("the sign-in of %s does not cover this: it lacks the permission to %s", account(token.Email), signin.Reason(need.Scopes[0])), nil
+		return token, fmt.Sprintf("the sign-in of %s does not cover this: it lacks the permission to %s", cmp.Or(token.Email, "your account"), signin.Reason(need.Scopes[0])), nil
 	}
 	return token, "", nil
 }
@@ -58,13 +59,6 @@ func (c *Client) token(ctx context.Context, need Need) (token signin.Token, why 
 // covered reports whether granted scopes are enough. Google leaves them out of an answer that has all that was asked for.
 func (n Need) covered(granted []string) bool {
 	return len(n.Scopes) == 0 || len(granted) == 0 || slices.ContainsFunc(n.Scopes, func(s string) bool { return slices.Contains(granted, s) })
-}
-
-func account(email string) string {
-	if email == "" {
-		return "your account"
-	}
-	return email
 }
 
 // signIn has a person sign in. A [*Refused] error says how, if that takes longer than the call.

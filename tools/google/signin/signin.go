@@ -122,14 +122,8 @@ type Config struct {
 	Store   func(Service) signin.Store // is called once for each service
 	Scopes  func(Service) []string     // that are asked for, beside openid and email
 	// Accounts are the names of the accounts that each principal may have; none for one without a name.
-	Accounts []string
-	signin.Host
-	// Open shows the address of a new sign-in to the person at this machine; nil does not.
-	Open func(address string)
-	// Patience is how long a sign-in waits for a person; 0 means 10 minutes.
-	Patience time.Duration
-	// Linger is how long the listener stays after the last sign-in, for second tabs; 0 means 3 seconds.
-	Linger time.Duration
+	Accounts      []string
+	signin.Config // of the desk; what it is for is set here
 }
 
 // Accounts are the grants of all principals. It is safe for concurrent use.
@@ -148,7 +142,8 @@ func New(c Config) *Accounts {
 	for _, s := range Services() {
 		a.grants[s] = a.newGrants(s)
 	}
-	a.desk = signin.New(signin.Config{For: "Google", Paste: "toolserver auth google --paste", Host: c.Host, Open: c.Open, Patience: c.Patience, Linger: c.Linger})
+	c.For, c.Paste = "Google", "toolserver auth google --paste"
+	a.desk = signin.New(c.Config)
 	return a
 }
 
