@@ -131,7 +131,7 @@ func (b *box) whole(tool string, args map[string]any) outcome {
 // TestGoogleMailRead reads mails of all kinds: their text, their headers decoded, and nothing that is hidden.
 func TestGoogleMailRead(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../../tools/mail/testdata/messages/*.eml")
+	files, err := filepath.Glob("../../text/mail/testdata/messages/*.eml")
 	must(t, err)
 	if len(files) < 40 {
 		t.Fatalf("%d messages", len(files))
