@@ -48,12 +48,10 @@ func (f *Flow) Done() <-chan struct{} { return f.done }
 
 // Err says why a sign-in that is done has failed, as a clause for people; nil if it has succeeded.
 func (f *Flow) Err() error {
-	select {
-	case <-f.done:
+	if f.over() {
 		return f.err
-	default:
-		return nil
 	}
+	return nil
 }
 
 // over reports whether a sign-in is done.

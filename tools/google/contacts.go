@@ -56,6 +56,9 @@ func contactsTool(c *api.Client) domain.Tool {
 		list := domain.ListFrom(found, 0)
 		list.None = "no contacts"
 		list.Text = func(shown []contact) string {
+			if len(shown) == 0 {
+				return ""
+			}
 			var lines []string
 			for _, p := range shown {
 				line := strings.Join(slices.Concat([]string{p.Name}, p.Emails, p.Phones), ", ")
@@ -63,9 +66,6 @@ func contactsTool(c *api.Client) domain.Tool {
 					line += " (not saved)"
 				}
 				lines = append(lines, strings.TrimPrefix(line, ", "))
-			}
-			if lines == nil {
-				return ""
 			}
 			return domain.Untrusted(ctx, "Contacts", "others", strings.Join(lines, "\n"))
 		}
@@ -97,7 +97,7 @@ func searchContacts(ctx context.Context, c *api.Client, query string) (found []c
 // contactsOf sends one request for each kind of contacts that the grant covers.
 func contactsOf(ctx context.Context, c *api.Client, query string) ([]contact, error) {
 	const fields, most = "names,emailAddresses,phoneNumbers", 30
-	var kinds [2]people.SearchResponse
+	var kinds [2][]contact
 	searches := [2]func(...googleapi.CallOption) (*people.SearchResponse, error){
 		c.People().People.SearchContacts().Query(query).ReadMask(fields).PageSize(most).Context(ctx).Do,
 		c.People().OtherContacts.Search().Query(query).ReadMask(fields).PageSize(most).Context(ctx).Do,
@@ -109,30 +109,26 @@ func contactsOf(ctx context.Context, c *api.Client, query string) ([]contact, er
 		}
 		g.Go(func() error {
 			answer, err := api.Read(ctx, c, searches[i])
-			if err == nil {
-				kinds[i] = *answer
+			if err != nil {
+				return err
 			}
-			return err
+			for _, r := range answer.Results {
+				kinds[i] = append(kinds[i], contactOf(r.Person, i == 0))
+			}
+			return nil
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	var all []contact
-	for i, kind := range kinds {
-		for _, r := range kind.Results {
-			p := contactOf(r.Person)
-			p.Saved = i == 0
-			known := func(saved contact) bool { return saved.Saved && slices.Equal(saved.Emails, p.Emails) }
-			if p.Saved || !slices.ContainsFunc(all, known) {
-				all = append(all, p)
-			}
-		}
-	}
-	return all, nil
+	saved := kinds[0]
+	return append(saved, slices.DeleteFunc(kinds[1], func(p contact) bool {
+		return slices.ContainsFunc(saved, func(known contact) bool { return slices.Equal(known.Emails, p.Emails) })
+	})...), nil
 }
 
-func contactOf(p *people.Person) (c contact) {
+func contactOf(p *people.Person, saved bool) contact {
+	c := contact{Saved: saved}
 	if p == nil {
 		return c
 	}
