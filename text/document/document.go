@@ -99,20 +99,8 @@ func readError(format string, err error) error {
 // appendFlat appends text on one line: each run of white space in it becomes
 // one space, and none is left at its ends.
 func appendFlat(dst, text []byte) []byte {
-	gap, from := false, len(dst)
-	for _, c := range text {
-		switch c {
-		case ' ', '\t', '\n', '\r':
-			gap = true
-			continue
-		}
-		if gap && len(dst) > from {
-			dst = append(dst, ' ')
-		}
-		gap = false
-		dst = append(dst, c)
-	}
-	return dst
+	words := bytes.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' })
+	return append(dst, bytes.Join(words, []byte{' '})...)
 }
 
 // joined returns the parts of a text, with an empty line between those that are not empty.

@@ -104,7 +104,7 @@ func (v *viewer) children(n *html.Node, around sight) {
 				v.body = s
 			}
 			if !v.page {
-				c.Attr = withoutHandlers(c.Attr)
+				c.Attr = slices.DeleteFunc(c.Attr, runs)
 			}
 			if c.DataAtom == atom.Noscript { // the text in one is written as it is, not escaped
 				c.Data, c.DataAtom = "div", atom.Div
@@ -129,15 +129,10 @@ func (v *viewer) count(n *html.Node) {
 	}
 }
 
-// withoutHandlers removes the attributes that run scripts.
-func withoutHandlers(attrs []html.Attribute) []html.Attribute {
-	kept := attrs[:0]
-	for _, a := range attrs {
-		if s := scheme(cleanAddress(a.Val)); !strings.HasPrefix(a.Key, "on") && s != "javascript" && s != "vbscript" {
-			kept = append(kept, a)
-		}
-	}
-	return kept
+// runs reports whether an attribute runs scripts.
+func runs(a html.Attribute) bool {
+	s := scheme(cleanAddress(a.Val))
+	return strings.HasPrefix(a.Key, "on") || s == "javascript" || s == "vbscript"
 }
 
 // unseenByItself reports whether an element is not seen, whatever is around it.

@@ -23,7 +23,7 @@ type links struct {
 }
 
 func newLinks(src string, o Options) links {
-	return links{base: o.Base, style: o.Links, budget: 2*len(src) + 64<<10}
+	return links{base: o.Base, style: o.Links, budget: 2*len(src) + 64<<10, seen: make(map[string]int)}
 }
 
 // Base returns the address that the relative links of a document are resolved against: its first <base href>, or else its own
@@ -82,9 +82,6 @@ func (l *links) resolve(href string) string {
 func (l *links) number(address string) int {
 	n, ok := l.seen[address]
 	if !ok {
-		if l.seen == nil {
-			l.seen = make(map[string]int)
-		}
 		l.list = append(l.list, address)
 		n = len(l.list)
 		l.seen[address] = n

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 // A row of cells is written as they come, with a TAB between cells, but breaks within a cell are only marked at first: whether they
@@ -227,18 +229,10 @@ func (w *writer) joinLines() {
 	if w.row.breaks == 0 {
 		return
 	}
-	out := w.out[:w.row.start]
-	for b := w.out[w.row.start:]; len(b) > 0; {
-		if b[0] > '\x02' {
-			out = append(out, b[0])
-			b = b[1:]
-			continue
-		}
-		out = append(out, ' ')
-		b = bytes.TrimLeft(b, "\x01\x02 ")
-	}
-	w.out = out
+	w.out = append(w.out[:w.row.start], markedBreak().ReplaceAll(w.out[w.row.start:], []byte{' '})...)
 }
+
+var markedBreak = lazyregexp.New(`[\x01\x02][\x01\x02 ]*`)
 
 // layOut makes the breaks that are marked in the row, and the borders of its cells, new lines. What follows in the row is
 // written like that at once.

@@ -2,6 +2,7 @@ package html
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -31,12 +32,7 @@ func (r *renderer) marked() bool {
 
 // has reports whether the tag has an attribute.
 func (s *scanner) has(name string) bool {
-	for _, a := range s.attributes() {
-		if string(a.name) == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.attributes(), func(a attribute) bool { return string(a.name) == name })
 }
 
 func (r *renderer) marksHidden() bool {

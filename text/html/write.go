@@ -197,10 +197,8 @@ func (w *writer) closePre() {
 		return
 	}
 	if w.verbatim--; w.verbatim == 0 && w.preStart >= 0 {
-		end := len(w.out)
-		for end > w.preStart && textClasses[w.out[end-1]] == blank {
-			end--
-		}
+		start := min(w.preStart, len(w.out)) // a row that ended in it may have become shorter
+		end := start + len(bytes.TrimRight(w.out[start:], blanks))
 		w.out = w.out[:end]
 		w.row.start = min(w.row.start, end)
 		if w.markdown && end > w.preStart && !w.row.candidate() {
@@ -313,19 +311,12 @@ func (w *writer) last() rune {
 // finish returns the text.
 func (w *writer) finish() string {
 	w.endRow()
-	start, end := 0, len(w.out)
-	for i, c := range w.out { // blank lines first, but not the indentation of verbatim text
-		if c == '\n' {
-			start = i + 1
-		} else if textClasses[c] != blank {
-			break
-		}
-	}
-	for end > start && textClasses[w.out[end-1]] == blank {
-		end--
-	}
-	return string(w.out[start:end])
+	text := bytes.TrimLeft(w.out, blanks)
+	start := bytes.LastIndexByte(w.out[:len(w.out)-len(text)], '\n') + 1 // the indentation of verbatim text stays
+	return string(bytes.TrimRight(w.out[start:], blanks))
 }
+
+const blanks = " \t\n\v\f\r"
 
 // Classes of bytes: what stands for itself, white space, what is removed, the parts of longer characters, and in Markdown what may
 // have a meaning.
@@ -342,7 +333,7 @@ var textClasses, markdownClasses = byteClasses(""), byteClasses("\\`*_[]<&~")
 func byteClasses(special string) (t [256]uint8) {
 	for c := range t {
 		switch {
-		case c == ' ' || '\t' <= c && c <= '\r':
+		case strings.IndexByte(blanks, byte(c)) >= 0:
 			t[c] = blank
 		case c < ' ' || c == 0x7F:
 			t[c] = control

@@ -211,12 +211,10 @@ func (n *node) rich() bool {
 // excuse reports whether a text only says that there is HTML which the reader does not show.
 func excuse(s string) bool {
 	s = strings.ToLower(s)
-	if len(s) > 400 || !strings.Contains(s, "html") {
-		return false
-	}
-	return slices.ContainsFunc([]string{"support", "view", "display", "enable", "capable", "compatible", "anzeigen", "darstell", "unterstütz"},
-		func(word string) bool { return strings.Contains(s, word) })
+	return len(s) <= 400 && strings.Contains(s, "html") && excuses().MatchString(s)
 }
+
+var excuses = lazyregexp.New(`support|view|display|enable|capable|compatible|anzeigen|darstell|unterstütz`)
 
 // enclosed returns what a message in a message says, below a line that says whose it is.
 func (r *reader) enclosed(n *node) (text, error) {

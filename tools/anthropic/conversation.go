@@ -31,13 +31,9 @@ type conversationInput struct {
 
 // conversationMeta is what results say to programs.
 type conversationMeta struct {
-	Model          string  `json:"model"`
-	StopReason     string  `json:"stop_reason"`
-	Refusal        Refusal `json:"stop_details,omitzero"`
-	Usage          Usage   `json:"usage"`
-	RequestID      string  `json:"request_id,omitempty"`
-	ConversationID string  `json:"conversation_id,omitempty"`
-	Messages       int     `json:"conversation_messages,omitempty"` // kept of the conversation
+	Answer
+	ConversationID string `json:"conversation_id,omitempty"`
+	Messages       int    `json:"conversation_messages,omitempty"` // kept of the conversation
 }
 
 // talk is what claude_conversation works with.
@@ -75,9 +71,7 @@ func (t talk) run(ctx context.Context, in conversationInput) (domain.ToolResult,
 	if err != nil {
 		return t.failed(ctx, cmp.Or(in.Model, t.messages.model), answer.Text, err)
 	}
-	meta := conversationMeta{
-		Model: answer.Model, StopReason: answer.StopReason, Refusal: answer.Refusal, Usage: answer.Usage, RequestID: answer.RequestID, ConversationID: in.ConversationID,
-	}
+	meta := conversationMeta{Answer: answer, ConversationID: in.ConversationID}
 	parts := []string{strings.TrimRight(answer.Text, "\n"), endingNote(answer, in.MaxTokens)}
 	if in.ConversationID != "" {
 		var dropped bool

@@ -56,12 +56,12 @@ const DefaultMaxTokens = 4096
 
 // Answer is what a model said.
 type Answer struct {
-	Text       string // every block of text, joined; thinking is not in it
-	Model      string // which model it was
-	StopReason string // the API's word: end_turn, max_tokens, refusal, ...
-	Refusal    Refusal
-	Usage      Usage
-	RequestID  string // for Anthropic's support; may be empty
+	Text       string  `json:"-"`           // every block of text, joined; thinking is not in it
+	Model      string  `json:"model"`       // which model it was
+	StopReason string  `json:"stop_reason"` // the API's word: end_turn, max_tokens, refusal, ...
+	Refusal    Refusal `json:"stop_details,omitzero"`
+	Usage      Usage   `json:"usage"`
+	RequestID  string  `json:"request_id,omitempty"` // for Anthropic's support; may be empty
 }
 
 // Refusal is why a model refused, as far as the API says.

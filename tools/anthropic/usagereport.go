@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -38,7 +39,7 @@ type report struct {
 // A row is an object of the API's: a bucket of time with a list of results, or a single result.
 type row struct {
 	object  json.RawMessage
-	results []json.RawMessage // nil of a single one
+	results [][]byte // nil of a single one
 }
 
 // count returns for how many results the row stands. A bucket without any is one itself.
@@ -49,14 +50,7 @@ func (r *row) part(from, to int) json.RawMessage {
 	if to-from >= len(r.results) {
 		return r.object
 	}
-	list := []byte("[")
-	for i, result := range r.results[from:to] {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, result...)
-	}
-	return rawjson.With(r.object, "results", append(list, ']'))
+	return rawjson.With(r.object, "results", slices.Concat([]byte("["), bytes.Join(r.results[from:to], []byte(",")), []byte("]")))
 }
 
 // fetch reads what the query asks for. If a page after the first cannot be had, the report ends before it and says so. An
