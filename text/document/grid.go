@@ -50,9 +50,7 @@ func (g *grid) put(column int, text []byte) (int, error) {
 	if !g.take(tabs + len(text)) {
 		return column, g.full
 	}
-	for range tabs {
-		g.line = append(g.line, '\t')
-	}
+	g.line = append(g.line, strings.Repeat("\t", tabs)...)
 	for _, c := range text {
 		if c == '\t' || c == '\n' || c == '\r' {
 			c = ' '

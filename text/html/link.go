@@ -99,6 +99,7 @@ func scheme(href string) string {
 
 var (
 	schemeName  = lazyregexp.New(`^([a-zA-Z][a-zA-Z0-9+.-]*):`)
+	notDialled  = lazyregexp.New(`[^+0-9]+`)
 	addressHead = lazyregexp.New(`^(?:https?://|mailto:|tel:)?(?:www\.)?`) // that people leave out
 )
 
@@ -182,12 +183,7 @@ func (r *renderer) behind(address string, alone bool) {
 // sameAddress reports whether a text says where the link leads: http://, www., a slash at the end or mailto: aside.
 func sameAddress(text, address string) bool {
 	if scheme(address) == "tel" {
-		text = strings.Map(func(r rune) rune {
-			if r == '+' || '0' <= r && r <= '9' {
-				return r
-			}
-			return -1
-		}, text)
+		text = notDialled().ReplaceAllString(text, "")
 	}
 	return bareAddress(text) == bareAddress(address)
 }

@@ -208,12 +208,8 @@ func References(references, id string) []string {
 
 // Reply returns the subject of a reply: with one "Re:" in front, which Gmail requires to be all that differs.
 func Reply(subject string) string {
-	words := strings.Fields(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(subject, "\uFFFD")))
+	apart := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+	words := strings.FieldsFunc(strings.ToValidUTF8(subject, "\uFFFD"), apart)
 	subject = strings.Join(words, " ")
 	for len(subject) >= 3 && strings.EqualFold(subject[:3], "re:") {
 		subject = strings.TrimSpace(subject[3:])

@@ -154,9 +154,6 @@ func body(field, s string) (string, error) {
 	if strings.Contains(s, "\x00") {
 		return "", &InputError{field, "contains a NUL character"}
 	}
-	if !strings.ContainsAny(s, "\r\n") {
-		return s, nil
-	}
 	return strings.ReplaceAll(newLines.Replace(s), "\n", "\r\n"), nil
 }
 

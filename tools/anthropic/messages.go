@@ -122,31 +122,24 @@ const (
 	maxModels     = 50 // of a message
 )
 
-// models returns the names of the available models, newest first as the API has them.
-func (m *Messages) models(ctx context.Context) (names []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, modelsTimeout)
-	defer cancel()
-	request := httpcall.Request{URL: m.URL("/v1/models", url.Values{"limit": {"1000"}}), Header: acceptJSON}
-	return names, m.Do(ctx, request, func(res *httpcall.Response) error {
-		var body struct {
-			Data []struct {
-				ID string `json:"id"`
-			} `json:"data"`
-		}
-		err := json.Unmarshal(res.Body, &body)
-		for _, model := range body.Data[:min(len(body.Data), maxModels)] {
-			names = append(names, plain(model.ID, maxWord))
-		}
-		return err
-	})
-}
-
-// withModels adds the models there are to a failure because of an unknown model.
+// withModels adds the models there are, newest first as the API has them, to a failure because of an unknown model.
 // The failure stays as it is if they cannot be listed.
 func (m *Messages) withModels(ctx context.Context, unknown *httpcall.Failure, model string) {
-	names, err := m.models(ctx)
-	if err != nil || len(names) == 0 {
+	ctx, cancel := context.WithTimeout(ctx, modelsTimeout)
+	defer cancel()
+	var body struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	request := httpcall.Request{URL: m.URL("/v1/models", url.Values{"limit": {"1000"}}), Header: acceptJSON}
+	err := m.Do(ctx, request, func(res *httpcall.Response) error { return json.Unmarshal(res.Body, &body) })
+	if err != nil || len(body.Data) == 0 {
 		return
+	}
+	var names []string
+	for _, model := range body.Data[:min(len(body.Data), maxModels)] {
+		names = append(names, plain(model.ID, maxWord))
 	}
 	if near, ok := nearest.Word(model, names); ok {
 		unknown.Message += "; did you mean " + near + "?"

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 const (
@@ -95,16 +96,13 @@ func difference(a, b string) string {
 		return "upper and lower case"
 	case plain.Replace(a) == plain.Replace(b):
 		return "the kind of quotation marks, dashes or spaces"
-	case strings.HasSuffix(b, a) && lineNumbered(strings.TrimSuffix(b, a)):
+	case strings.HasSuffix(b, a) && lineNumber().MatchString(strings.TrimSuffix(b, a)):
 		return "a line number, which is not part of the file"
 	}
 	return "text"
 }
 
-func lineNumbered(prefix string) bool {
-	digits := strings.TrimSpace(prefix)
-	return digits != "" && strings.Trim(digits, "0123456789") == ""
-}
+var lineNumber = lazyregexp.New(`^\s*\d+\s*$`)
 
 // squashed returns a line with its white space made alike.
 func squashed(s string) string { return strings.Join(strings.Fields(s), " ") }
