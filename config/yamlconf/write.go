@@ -214,41 +214,29 @@ func isShort(v reflect.Value, t *structschema.Type) bool {
 // of source sets in v to something else than what it is in defaults, in declared
 // order. Both are structs or pointers to them, and secrets are masked.
 func Changes(v, defaults any, source *Source) (lines []string) {
-	node := func(v any) *yaml.Node {
-		types, value, t := rootOf(v)
-		return (&writer{types, source, false}).node(value, value, t, structschema.Rules{}, "")
-	}
-	var compare func(path string, now, was *yaml.Node)
-	compare = func(path string, now, was *yaml.Node) {
-		if _, set := source.places[path]; !set {
-			return
+	was := map[string]string{}
+	leaves(defaults, source, func(path, line string) { was[path] = line })
+	leaves(v, source, func(path, line string) {
+		if _, set := source.places[path]; set && line != was[path] {
+			lines = append(lines, line)
 		}
-		if now.Kind == yaml.MappingNode && len(now.Content) > 0 {
-			for i := 0; i < len(now.Content); i += 2 {
-				key := now.Content[i].Value
-				compare(join(path, key), now.Content[i+1], valueOf(was, key))
-			}
-			return
-		}
-		if text := marshal(now); was == nil || !bytes.Equal(text, marshal(was)) {
-			now.Style |= yaml.FlowStyle
-			line := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: path}, now}}
-			lines = append(lines, strings.TrimSpace(string(marshal(line))))
-		}
-	}
-	compare("", node(v), node(defaults))
+	})
 	return lines
 }
 
-// valueOf returns the value of a key in a mapping, nil if there is none.
-func valueOf(n *yaml.Node, key string) *yaml.Node {
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i+1]
+// leaves visits the values that are no mappings with keys, each with a line that has its path and it.
+func leaves(v any, source *Source, visit func(path, line string)) {
+	types, value, t := rootOf(v)
+	var walk func(path string, n *yaml.Node)
+	walk = func(path string, n *yaml.Node) {
+		if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
+			n.Style |= yaml.FlowStyle
+			visit(path, strings.TrimSpace(string(marshal(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: path}, n}}))))
+			return
+		}
+		for i := 0; i < len(n.Content); i += 2 {
+			walk(join(path, n.Content[i].Value), n.Content[i+1])
 		}
 	}
-	return nil
+	walk("", (&writer{types, source, false}).node(value, value, t, structschema.Rules{}, ""))
 }
