@@ -26,31 +26,18 @@ type pins map[string]pin
 // newPin pins a tool as the server lists it. White space and the order of members make
 // no difference.
 func newPin(raw json.RawMessage) pin {
-	var all map[string]json.RawMessage
+	var all map[string]any
 	_ = json.Unmarshal(raw, &all) // the caller has read it
 	p := pin{Tool: map[string]json.RawMessage{}, Date: time.Now().UTC().Truncate(time.Second)}
 	for _, name := range pinned {
 		if value, ok := all[name]; ok {
-			p.Tool[name] = canonical(value)
+			p.Tool[name], _ = json.Marshal(value) // in one form: names sorted, no white space
 		}
 	}
 	b, _ := json.Marshal(p.Tool) // in the order of names
 	sum := sha256.Sum256(b)
 	p.Hash = hex.EncodeToString(sum[:])
 	return p
-}
-
-// canonical returns JSON with sorted names and without white space.
-func canonical(raw json.RawMessage) json.RawMessage {
-	var v any
-	if json.Unmarshal(raw, &v) != nil {
-		return raw
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return raw
-	}
-	return b
 }
 
 func (f *files) pinsName() string { return "pins." + f.server + ".json" }
