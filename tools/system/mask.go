@@ -16,55 +16,38 @@ import (
 // mask is the set of field names to leave out.
 type mask map[string]bool
 
-// schemas returns tools whose output schemas have none of the masked fields. The
-// error is a mask that no field of theirs has.
-func (m mask) schemas(tools []domain.Tool) ([]domain.Tool, error) {
-	if len(m) == 0 {
-		return tools, nil
-	}
+// schemas leaves the masked fields out of the output schemas of tools, and returns all that they had.
+// The error is a mask that no field of theirs has.
+func (m mask) schemas(tools []domain.Tool) (fields []string, err error) {
 	known := mask{}
 	for i := range tools {
-		output, err := m.schema(tools[i].Output, known)
-		if err != nil {
+		shown, _ := rawjson.Decode(tools[i].Output.Raw()) // never fails: it is ours
+		objects(shown, func(s map[string]any) {
+			properties, _ := s["properties"].(map[string]any)
+			for name := range properties {
+				known[name] = true
+			}
+			m.drop(properties)
+			if required, ok := s["required"].([]any); ok {
+				s["required"] = slices.DeleteFunc(required, func(name any) bool { return m[fmt.Sprint(name)] })
+			}
+		})
+		raw, _ := json.Marshal(shown)
+		if tools[i].Output, err = schema.ParseOutput(raw); err != nil {
 			return nil, fmt.Errorf("%s: output schema: %w", tools[i].Name, err)
 		}
-		tools[i].Output = output
 	}
-	names := slices.Sorted(maps.Keys(known))
+	fields = slices.Sorted(maps.Keys(known))
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if known[name] {
 			continue
 		}
-		if near, ok := nearest.Word(name, names); ok {
+		if near, ok := nearest.Word(name, fields); ok {
 			return nil, fmt.Errorf("no system tool has a field %q; did you mean %s?", name, near)
 		}
-		return nil, fmt.Errorf("no system tool has a field %q; they have %s", name, strings.Join(names, ", "))
+		return nil, fmt.Errorf("no system tool has a field %q; they have %s", name, strings.Join(fields, ", "))
 	}
-	return tools, nil
-}
-
-// schema returns a schema without the masked fields, and adds all its fields to
-// known.
-func (m mask) schema(of *schema.Output, known mask) (*schema.Output, error) {
-	shown, err := decode(of)
-	if err != nil {
-		return nil, err
-	}
-	objects(shown, func(s map[string]any) {
-		properties, _ := s["properties"].(map[string]any)
-		for name := range properties {
-			known[name] = true
-		}
-		m.drop(properties)
-		if required, ok := s["required"].([]any); ok {
-			s["required"] = slices.DeleteFunc(required, func(name any) bool { return m[fmt.Sprint(name)] })
-		}
-	})
-	raw, err := json.Marshal(shown)
-	if err != nil {
-		return nil, err
-	}
-	return schema.ParseOutput(raw)
+	return fields, nil
 }
 
 // hide returns a result without masked fields.
@@ -72,7 +55,8 @@ func (m mask) hide(result any) any {
 	if len(m) == 0 {
 		return result
 	}
-	v, _ := decode(result) // never fails: results are ours
+	b, _ := json.Marshal(result) // never fails: results are ours
+	v, _ := rawjson.Decode(b)
 	objects(v, m.drop)
 	return v
 }
@@ -104,13 +88,4 @@ func objects(v any, f func(map[string]any)) {
 			objects(element, f)
 		}
 	}
-}
-
-// decode returns v as maps and slices.
-func decode(v any) (any, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return rawjson.Decode(b)
 }

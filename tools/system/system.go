@@ -5,8 +5,6 @@ package system
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
@@ -63,7 +61,12 @@ func Tools(o Options) ([]domain.Tool, error) {
 			m[field] = true
 		}
 	}
-	return m.schemas([]domain.Tool{infoTool(m, o.WorkingDirectory), disksTool(m, newDriveReader()), networkTool(m)})
+	tools := []domain.Tool{infoTool(m, o.WorkingDirectory), disksTool(m, newDriveReader()), networkTool(m)}
+	if len(m) == 0 {
+		return tools, nil
+	}
+	_, err := m.schemas(tools)
+	return tools, err
 }
 
 // CheckField reports that no tool has a field that a mask names.
@@ -74,17 +77,12 @@ func CheckField(name string) error {
 
 // Fields returns the fields that a mask can name.
 func Fields() []string {
-	known := mask{}
-	tools, err := Tools(Options{})
-	for _, t := range tools {
-		if err == nil {
-			_, err = mask{}.schema(t.Output, known)
-		}
-	}
+	tools, _ := Tools(Options{}) // masks nothing
+	fields, err := mask{}.schemas(tools)
 	if err != nil {
 		panic(err) // the schemas are ours
 	}
-	return slices.Sorted(maps.Keys(known))
+	return fields
 }
 
 // define returns a tool whose failure is that the operating system does not answer.
