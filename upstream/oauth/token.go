@@ -111,13 +111,14 @@ func (c *Client) tokens(ctx context.Context, endpoint string, r registration, fo
 		return got, err
 	}
 	c.hide(got.Access, got.Refresh)
-	if got.Error != "" && got.Access == "" {
-		u, _ := url.Parse(endpoint)
+	u, _ := url.Parse(endpoint) // was checked
+	switch {
+	case got.Error != "" && got.Access == "":
 		return got, c.reported("the request for a token", u.Host, got.Error, got.Why, &httpcall.Failure{Type: "http_status", Status: http.StatusOK})
-	}
-	if got.Access == "" || len(got.Access) > maxToken || strings.ContainsFunc(got.Access, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		u, _ := url.Parse(endpoint)
-		return got, &httpcall.Failure{Type: "bad_answer", Message: "the token endpoint of " + u.Host + " sent no access token that can be used", Hint: "Report it to whoever runs that server."}
+	case got.Access == "" || len(got.Access) > maxToken || strings.ContainsFunc(got.Access, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+		return got, &httpcall.Failure{
+			Type: "bad_answer", Message: "the token endpoint of " + u.Host + " sent no access token that can be used", Hint: "Report it to whoever runs that server.",
+		}
 	}
 	return got, nil
 }
