@@ -182,9 +182,9 @@ func TestOldServer(t *testing.T) {
 	}
 }
 
-// TestRefreshedOnceMore has the authorization server fail once.
+// TestRefreshedOnceMore has the authorization server fail once, or the connection drop before it answers (0).
 func TestRefreshedOnceMore(t *testing.T) {
-	for _, status := range []int{500, 502, 503} {
+	for _, status := range []int{0, 500, 502, 503} {
 		w := newWorld(t)
 		c := w.client()
 		w.signedIn(c, "")
@@ -195,7 +195,9 @@ func TestRefreshedOnceMore(t *testing.T) {
 				if r.URL.Path != "/token" || failed > 0 {
 					return false
 				}
-				failed++
+				if failed++; status == 0 {
+					panic(http.ErrAbortHandler)
+				}
 				to.WriteHeader(status)
 				return true
 			}
@@ -203,6 +205,9 @@ func TestRefreshedOnceMore(t *testing.T) {
 		w.works(c, "")
 		if n := w.grants(grantRefresh); n != 1 || failed != 1 {
 			t.Errorf("%d: %d refreshes", status, n)
+		}
+		if status == 0 {
+			continue
 		}
 		// It is not waited for who asks for a long pause.
 		w.EndAccess()

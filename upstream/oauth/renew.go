@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/outbound/signin"
 )
 
@@ -28,6 +29,9 @@ func (c *Client) refresh(ctx context.Context, whose, stale string, g *grant) (*g
 	answer, err := c.tokens(ctx, g.Token, c.configured(g.Client), form, g.binding)
 	if err == nil {
 		err = next.take(answer, c.now())
+	}
+	if f, ok := errors.AsType[*httpcall.Failure](err); ok && f.Type == "unreachable" {
+		f.Retry = true // the next call would send this token again, too; servers that rotate allow for lost answers only a while
 	}
 	refused, isRefused := errors.AsType[*serverError](err)
 	switch {
