@@ -150,7 +150,8 @@ func TestIdentity(t *testing.T) {
 func sameJSON(t *testing.T, a, b string) bool {
 	t.Helper()
 	var x, y any
-	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y) && strings.Count(a, `":`) == strings.Count(b, `":`)
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y) &&
+		strings.Count(a, `":`) == strings.Count(b, `":`)
 }
 
 func TestPins(t *testing.T) {
