@@ -3,13 +3,16 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/toolserver/toolserver/domain/nearest"
@@ -116,9 +119,10 @@ func (p *Param) tag(t *structschema.Type) {
 	}
 }
 
-// Parse reads the schema of another server, whose references were checked. Its root must be
-// an object. Nothing is loaded, expanded or compiled: it takes no longer than reading the
-// text, once for each level, and arguments are not held to it (see [Input.Converted]).
+// Parse reads the schema of another server. Its root must be an object, and
+// a reference out of it is an error. Nothing is loaded, expanded or compiled: it takes no
+// longer than reading the text, once for each level, and arguments are not held to it
+// (see [Input.Converted]).
 func Parse(raw []byte) (*Input, error) {
 	root, err := parseRoot(raw)
 	if err != nil {
@@ -138,6 +142,15 @@ func parseRoot(raw []byte) (*rootParam, error) {
 	if err != nil {
 		return nil, err
 	}
+	if bytes.Contains(raw, []byte(`"$ref"`)) {
+		v, err := rawjson.Decode(raw)
+		if err == nil {
+			err = checkReferences(v, v)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("schema: %w", err)
+		}
+	}
 	root := &rootParam{p, map[string]*Param{}}
 	for _, keyword := range []string{"$defs", "definitions"} {
 		_ = rawjson.Object(rawjson.Member(raw, keyword), func(name, value []byte) error { // which need not be there
@@ -148,6 +161,46 @@ func parseRoot(raw []byte) (*rootParam, error) {
 		})
 	}
 	return root, nil
+}
+
+// checkReferences reports a reference in the schema v that leads out of the root, or to a member
+// that is not there.
+func checkReferences(v, root any) (err error) {
+	switch v := v.(type) {
+	case []any:
+		for i := 0; i < len(v) && err == nil; i++ {
+			err = checkReferences(v[i], root)
+		}
+	case map[string]any:
+		if to, ok := v["$ref"].(string); ok && !leads(to, root) {
+			return fmt.Errorf("$ref %.100q leads to nothing in the schema, and schemas are not loaded", to)
+		}
+		for keyword, member := range v {
+			if literal := slices.Contains([]string{"default", "const", "enum", "examples"}, keyword); !literal && err == nil {
+				err = checkReferences(member, root)
+			}
+		}
+	}
+	return err
+}
+
+// leads reports whether a reference leads to a value in the root, as far as there are objects on
+// the way.
+func leads(to string, root any) bool {
+	names := strings.Split(to, "/")
+	for _, name := range names[1:] {
+		object, ok := root.(map[string]any)
+		if !ok {
+			break
+		}
+		if plain, err := url.PathUnescape(name); err == nil {
+			name = plain
+		}
+		if root, ok = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]; !ok {
+			return false
+		}
+	}
+	return strings.HasPrefix(to, "#")
 }
 
 // param reads the keywords of a schema that [Param] holds.

@@ -52,6 +52,9 @@ func TestParseSchema(t *testing.T) {
 		`{"type":"array"}`: `"type": "object"`,
 		`{"type":"object"`: "not JSON",
 		`{"type":"object","properties":{"a":{"$ref":"#/properties/b"},"b":{"enum":[{"$ref":"x"}]},"$ref":{"$ref":"#"}}}`: "",
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}}}`:                                                      "leads to nothing",
+		`{"type":"object","$ref":"file:///etc/hostname"}`:                                                                "schemas are not loaded",
+		`{"type":"object","properties":{"a":{"$ref":"https://example.com/x"}}}`:                                          "schemas are not loaded",
 		`{"type":"object","properties":{"a":{"type":"strnig"}}}`:                                                         "schema",
 	} {
 		_, err := Parse([]byte(schema))
