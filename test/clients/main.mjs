@@ -22,7 +22,7 @@ import { connectV1 } from './v1.mjs';
 import { NEGOTIATIONS, connectV2 } from './v2.mjs';
 import { World } from './world.mjs';
 
-const RUN_DEADLINE_MS = 10 * 60_000;
+const RUN_DEADLINE_MS = 30 * 60_000;
 
 const clients = [
   { label: 'sdk v1', connect: connectV1, sendsHeaders: true, asksPerson: true },
