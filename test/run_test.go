@@ -2,7 +2,6 @@
 package test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,7 +106,7 @@ func declared(t *testing.T) (names []string) {
 		}
 	}
 	if len(names) < 400 {
-		t.Fatal(fmt.Sprintf("only %d tests found", len(names)))
+		t.Fatalf("only %d tests found", len(names))
 	}
 	return names
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
@@ -66,7 +67,8 @@ func FuzzWithin(f *testing.F) {
 	root := tree(f)
 	f.Fuzz(func(t *testing.T, rule, name string) {
 		for _, s := range []string{rule, name} {
-			if s == "" || strings.ContainsAny(s, "\x00.") || len(s) > 100 || strings.HasPrefix(s, "/") || strings.HasSuffix(s, "/") || strings.Contains(s, "//") {
+			notation := strings.ContainsAny(s, "~$%\\\"'`:") || strings.ContainsFunc(s, unicode.IsSpace) // which has a meaning of its own
+			if s == "" || notation || strings.ContainsAny(s, "\x00.") || len(s) > 100 || strings.HasPrefix(s, "/") || strings.HasSuffix(s, "/") || strings.Contains(s, "//") {
 				t.Skip()
 			}
 		}
