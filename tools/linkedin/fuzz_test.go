@@ -57,6 +57,7 @@ func FuzzDetail(f *testing.F) {
 		f.Add(body)
 	}
 	f.Add(`<script type="application/ld+json">[{"@graph":[{"@type":"JobPosting","title":1e400,"jobLocation":[[]],"baseSalary":[{}]}]}]</script>`)
+	f.Add(`<script type="application/ld+json">{"@type":"JobPosting","employmentType":"évasion"}</script>`)
 	s := publicSite()
 	f.Fuzz(func(t *testing.T, body string) {
 		p, ok := s.posting(strings.ToValidUTF8(body, "\uFFFD"))

@@ -6,6 +6,7 @@ import (
 	stdhtml "html"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/PuerkitoBio/goquery"
 
@@ -126,5 +127,6 @@ func readable(constant string) string {
 	if word == "" {
 		return ""
 	}
-	return strings.ToUpper(word[:1]) + word[1:]
+	_, first := utf8.DecodeRuneInString(word)
+	return strings.ToUpper(word[:first]) + word[first:]
 }
