@@ -49,11 +49,11 @@ func foreignToWindows(path string) string {
 	}
 	switch absolute := strings.HasPrefix(rest, "/"); {
 	case strings.HasPrefix(path, "//"), strings.HasPrefix(path, "/??/"):
-		return "is a network or device path: give a path on a drive, such as C:/work/file"
+		return "is a network or device path: give a path on a drive, such as C:/data/file"
 	case drive != "" && !absolute:
 		return "is relative to the current directory of a drive: give the whole path"
 	case drive == "" && absolute:
-		return "is relative to the current drive: give the whole path, such as C:/work/file"
+		return "is relative to the current drive: give the whole path, such as C:/data/file"
 	}
 	for name := range strings.SplitSeq(rest, "/") {
 		switch {
