@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -78,10 +79,10 @@ func (c *checker) value(v any, p *Param) {
 		if p.bounds != "imum" {
 			return
 		}
-		if p.Min != "" && float(v) < float(json.Number(p.Min)) {
+		if p.Min != "" && compare(v, json.Number(p.Min)) < 0 {
 			c.add("", "must be at least "+p.Min+", not "+describe(v))
 		}
-		if p.Max != "" && float(v) > float(json.Number(p.Max)) {
+		if p.Max != "" && compare(v, json.Number(p.Max)) > 0 {
 			c.add("", "must be at most "+p.Max+", not "+describe(v))
 		}
 	case []any:
@@ -167,8 +168,9 @@ func typeOf(v any) string {
 
 func isType(v any, want string) bool {
 	if n, ok := v.(json.Number); ok && want == "integer" {
+		_, fraction, _ := strings.Cut(string(n), ".") // which a float may have lost
 		f := float(n)
-		return f == math.Trunc(f)
+		return f == math.Trunc(f) && (strings.ContainsAny(fraction, "eE") || strings.Trim(fraction, "0") == "")
 	}
 	return typeOf(v) == want
 }
@@ -179,13 +181,22 @@ func float(n json.Number) float64 {
 	return f
 }
 
+// compare returns -1, 0 or 1 as a is less than, equal to or greater than b: exactly if both are integers of 64 bits.
+func compare(a, b json.Number) int {
+	x, whole := integer(a)
+	if y, both := integer(b); whole && both {
+		return cmp.Compare(x, y)
+	}
+	return cmp.Compare(float(a), float(b))
+}
+
 // equal reports whether v is allowed.
 func equal(v, allowed any) bool {
 	a, ok := v.(json.Number)
 	b, both := allowed.(json.Number)
 	switch {
 	case ok && both:
-		return float(a) == float(b)
+		return compare(a, b) == 0
 	case isScalar(v) && isScalar(allowed):
 		return v == allowed
 	}

@@ -259,3 +259,19 @@ func TestHugeNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeIntegers has numbers next to each other that are one as floats.
+func TestLargeIntegers(t *testing.T) {
+	s, err := Parse([]byte(`{"type":"object","additionalProperties":false,"properties":{"n":{"type":"integer","maximum":9007199254740992},"e":{"enum":[9007199254740992]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, good := range map[string]bool{
+		`{"n":9007199254740992}`: true, `{"n":9007199254740993}`: false, `{"n":5.5}`: false, `{"n":5.0}`: true,
+		`{"e":9007199254740992}`: true, `{"e":9007199254740993}`: false, `{"n":-9007199254740993.5}`: false,
+	} {
+		if _, err := s.Arguments([]byte(args)); (err == nil) != good {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
