@@ -4,6 +4,8 @@ import (
 	"errors"
 	"runtime/debug"
 	"time"
+
+	"github.com/toolserver/toolserver/domain/redact"
 )
 
 // finish answers with the outcome of the call, unless it was abandoned.
@@ -35,7 +37,7 @@ func (c *Call) abandon(err error) {
 // before it is bounded, so that no secret is kept in the store.
 func (c *Call) answer(out outcome, err error) {
 	if err == nil {
-		out = c.catalog.redactor.outcome(out)
+		out = out.withoutSecrets(&c.catalog.redactor)
 		out, err = c.bound(out)
 	}
 	var failed *Error
@@ -50,10 +52,27 @@ func (c *Call) answer(out outcome, err error) {
 	c.done(out, err)
 }
 
+// withoutSecrets returns the outcome as clients see it.
+func (o outcome) withoutSecrets(r *redact.Redactor) outcome {
+	if r.Empty() {
+		return o
+	}
+	content := func(c Content) Content { return c.withoutSecrets(r) }
+	o.Tool.Content = redact.Each(o.Tool.Content, content)
+	o.Tool.Results, o.Tool.Meta = r.Value(o.Tool.Results), r.Value(o.Tool.Meta)
+	o.Tool.Extra = r.JSON(o.Tool.Extra)
+	o.Tool.MetaData = r.Members(o.Tool.MetaData)
+	o.Prompt.Meta, o.Prompt.Extra, o.Completions.Extra = r.JSON(o.Prompt.Meta), r.JSON(o.Prompt.Extra), r.JSON(o.Completions.Extra)
+	o.Prompt.Description = r.Text(o.Prompt.Description)
+	o.Prompt.Messages = redact.Each(o.Prompt.Messages, func(m PromptMessage) PromptMessage { return PromptMessage{m.Role, content(m.Content)} })
+	o.Completions.Values = redact.Each(o.Completions.Values, r.Text)
+	return o
+}
+
 // clean returns err as the caller sees it, without secrets.
 func (c *Call) clean(err error) *Error {
 	e := publicError(c.Name, err)
-	c.catalog.redactor.error(e)
+	e.redact(&c.catalog.redactor)
 	return e
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/domain/redact"
 )
 
 // Settings are what configuration can change while the executor runs. Calls in
@@ -109,7 +110,7 @@ func (o *Override) disabled() bool { return o.Enabled != nil && !*o.Enabled }
 // whole, and not changed once it is published.
 type Catalog struct {
 	Settings  Settings
-	redactor  redactor
+	redactor  redact.Redactor
 	byName    map[string]*Tool
 	byAlias   map[string][]*Tool
 	tools     []*Tool     // by name
@@ -242,7 +243,7 @@ func (c *Catalog) Watch(ctx context.Context, p Principal, uri string, changed fu
 	}
 	e, _ := errors.AsType[*Error](err)
 	seen := *e
-	c.redactor.error(&seen)
+	seen.redact(&c.redactor)
 	return nil, &seen
 }
 

@@ -169,6 +169,12 @@ func callOf(ctx context.Context) *Call {
 	return &Call{catalog: &Catalog{}, client: ProgressFunc(nil)}
 }
 
+// WithoutSecrets returns JSON without the secrets that results of the call that ctx belongs to
+// must not have, for what changes it beyond recognition.
+func WithoutSecrets(ctx context.Context, raw json.RawMessage) json.RawMessage {
+	return callOf(ctx).catalog.redactor.JSON(raw)
+}
+
 // SessionOf returns the session of the call that ctx belongs to.
 func SessionOf(ctx context.Context) Session { return callOf(ctx).Session }
 
@@ -180,7 +186,7 @@ func Previewed(ctx context.Context) string { return callOf(ctx).previewed }
 // It does nothing if the caller did not ask for progress.
 func ReportProgress(ctx context.Context, p Progress) {
 	if c := callOf(ctx); c.client.WantsProgress() && ctx.Err() == nil {
-		p.Message = c.catalog.redactor.text(p.Message)
+		p.Message = c.catalog.redactor.Text(p.Message)
 		c.client.Progress(p)
 	}
 }
@@ -192,7 +198,7 @@ func WantsProgress(ctx context.Context) bool { return callOf(ctx).client.WantsPr
 // asked for messages of that level.
 func Log(ctx context.Context, m LogMessage) {
 	if c := callOf(ctx); ctx.Err() == nil {
-		m.Logger, m.Data = c.catalog.redactor.text(m.Logger), c.catalog.redactor.value(m.Data)
+		m.Logger, m.Data = c.catalog.redactor.Text(m.Logger), c.catalog.redactor.Value(m.Data)
 		c.client.Log(m)
 	}
 }
@@ -236,7 +242,7 @@ func Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json
 		if raw, ok := req.Params.(json.RawMessage); ok && (len(raw) == 0 || string(raw) == "null") {
 			req.Params = nil // or it would be written as null, which is not valid
 		}
-		req.Params = c.catalog.redactor.value(req.Params)
+		req.Params = c.catalog.redactor.Value(req.Params)
 		clean[name] = req
 	}
 	var answers map[string]json.RawMessage

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/domain/schema"
 )
 
@@ -116,6 +117,12 @@ type failureEnvelope struct {
 	Data      map[string]any `json:"data,omitempty"`
 }
 
+// WithoutSecrets returns the envelope as clients see it.
+func (e failureEnvelope) WithoutSecrets(r *redact.Redactor) any {
+	e.Message, e.Hint, e.Data = r.Text(e.Message), r.Text(e.Hint), r.Members(e.Data)
+	return e
+}
+
 // Failure returns a tool execution error. The message must be complete in itself;
 // hint says what to do next. ErrorType is one of those in docs/errors.md.
 func Failure(errorType, message, hint string) ToolResult {
@@ -135,6 +142,15 @@ func (r ToolResult) ErrorType() string {
 		return results.FailureType()
 	}
 	return ""
+}
+
+// redact takes secrets out of what callers see of e, and bounds its message.
+func (e *Error) redact(r *redact.Redactor) {
+	if len(e.RawData) > maxRawData {
+		e.RawData = json.RawMessage(`{"truncated":true}`)
+	}
+	e.Message, e.Hint, e.RawData = brief.Clip(r.Text(e.Message), maxErrorText), r.Text(e.Hint), r.JSON(e.RawData)
+	e.Data = r.Members(e.Data)
 }
 
 // AsResult returns the error as a result the model sees, for clients that hide

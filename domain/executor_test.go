@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
+	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
@@ -346,7 +347,7 @@ func TestRedaction(t *testing.T) {
 	for _, name := range []string{"text", "data", "fail", "break"} {
 		res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: name})
 		b, _ := json.Marshal([]any{res.Content, res.Structured(), err})
-		if s := string(b) + fmt.Sprint(err); strings.Contains(s, "quoted") || !strings.Contains(s, Redacted) {
+		if s := string(b) + fmt.Sprint(err); strings.Contains(s, "quoted") || !strings.Contains(s, redact.Mark) {
 			t.Errorf("%s: %s", name, s)
 		}
 	}

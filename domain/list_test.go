@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/domain/schema"
 )
 
@@ -109,7 +110,7 @@ func TestLongEntry(t *testing.T) {
 	}
 	line, notes, structured := res.Content[0].Text, res.Content[1].Text, string(encoded(t, res.Structured()))
 	cut, found := strings.CutSuffix(line, "...")
-	if !found || len(line) > 1000 || !strings.HasPrefix(long, cut) && !strings.Contains(line, Redacted) {
+	if !found || len(line) > 1000 || !strings.HasPrefix(long, cut) && !strings.Contains(line, redact.Mark) {
 		t.Errorf("text: %s", line)
 	}
 	if !strings.Contains(structured, `..."}],"next_offset":2}`) || len(structured) > 2000 || strings.Contains(line+structured, secret[:8]) {

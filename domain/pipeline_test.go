@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/domain/schema"
 )
 
@@ -147,7 +148,7 @@ func TestEveryKind(t *testing.T) {
 					return &Error{Code: CodeExecutionFailed, Message: "no sk-12345678", Hint: "not sk-12345678", Data: map[string]any{"k": []string{"sk-12345678"}}}
 				})
 				e, _ := errors.AsType[*Error](ask(exec, ann))
-				if b, _ := json.Marshal([]any{e.Message, e.Envelope()}); strings.Contains(string(b), "12345678") || strings.Count(string(b), Redacted) != 3 {
+				if b, _ := json.Marshal([]any{e.Message, e.Envelope()}); strings.Contains(string(b), "12345678") || strings.Count(string(b), redact.Mark) != 3 {
 					t.Errorf("got %s", b)
 				}
 			})
@@ -309,18 +310,18 @@ func TestEveryWayOut(t *testing.T) {
 		},
 		"progress": func(ctx context.Context) (ToolResult, error) {
 			ReportProgress(ctx, Progress{Done: 1, Message: key})
-			return Text(Redacted), nil
+			return Text(redact.Mark), nil
 		},
 		"log": func(ctx context.Context) (ToolResult, error) {
 			Log(ctx, LogMessage{Data: map[string]string{"k": key}})
-			return Text(Redacted), nil
+			return Text(redact.Mark), nil
 		},
 		"question": func(ctx context.Context) (ToolResult, error) {
 			_, err := Elicit(ctx, "q", Elicitation{Message: key})
-			return Text(Redacted), err
+			return Text(redact.Mark), err
 		},
 	} {
-		if got, _ := out(run); strings.Contains(got, "12345678") || !strings.Contains(got, Redacted) {
+		if got, _ := out(run); strings.Contains(got, "12345678") || !strings.Contains(got, redact.Mark) {
 			t.Errorf("%s: %.300s", name, got)
 		}
 	}
@@ -343,7 +344,7 @@ func TestSecretAcrossPages(t *testing.T) {
 			}
 			got.WriteString(part)
 		}
-		if want := strings.Repeat("a", before) + Redacted + strings.Repeat("b", 200); got.String() != want {
+		if want := strings.Repeat("a", before) + redact.Mark + strings.Repeat("b", 200); got.String() != want {
 			t.Errorf("%d before: %s", before, got.String())
 		}
 	}
@@ -480,7 +481,7 @@ func TestNested(t *testing.T) {
 		tool, want string
 		code       Code
 	}{
-		{"limited", "fine", 0}, {"reports", Redacted, 0}, {"hidden", `no tool "hidden"`, CodeToolNotFound}, {"breaks", "breaks failed: panic: inner", CodeExecutionFailed},
+		{"limited", "fine", 0}, {"reports", redact.Mark, 0}, {"hidden", `no tool "hidden"`, CodeToolNotFound}, {"breaks", "breaks failed: panic: inner", CodeExecutionFailed},
 		{"brief", "brief timed out after 0.001s, the operator's limit (tools.brief.timeout)", CodeTimeout}, {"deep", "nested more than", CodeExecutionFailed}, {"exec", "exec: tool is required", CodeInvalidParams},
 	} {
 		got, err := call(test.tool)

@@ -114,13 +114,13 @@ func sessionChoice(what string) json.RawMessage {
 func (c *Call) question(ctx context.Context, q question) (text string, refusal *ToolResult, err error) {
 	var b bytes.Buffer
 	if q.refused != "" {
-		b.WriteString("Policy does not allow this: " + Visible(c.catalog.redactor.text(q.refused)) + ". ")
+		b.WriteString("Policy does not allow this: " + Visible(c.catalog.redactor.Text(q.refused)) + ". ")
 	}
 	if c.Tool.Preview != nil {
 		text, refusal, err = c.Tool.Preview(ctx, c.args)
 		c.previewed = text
 		b.WriteString("Allow " + c.Name + "?\n")
-		for line := range strings.Lines(c.catalog.redactor.text(text)) {
+		for line := range strings.Lines(c.catalog.redactor.Text(text)) {
 			b.WriteString(Visible(strings.TrimSuffix(line, "\n")) + "\n")
 		}
 		return b.String(), refusal, err
@@ -133,7 +133,7 @@ func (c *Call) question(ctx context.Context, q question) (text string, refusal *
 	}
 	var call bytes.Buffer
 	call.WriteString("Allow " + c.Name + " with ")
-	if err := appendReadable(&call, c.catalog.redactor.json(args)); err != nil {
+	if err := appendReadable(&call, c.catalog.redactor.JSON(args)); err != nil {
 		return "", nil, err
 	}
 	return b.String() + Visible(call.String()+"?"), nil, nil
@@ -149,7 +149,7 @@ func appendReadable(b *bytes.Buffer, args json.RawMessage) error {
 	if err := json.Compact(&compact, args); err != nil {
 		return err
 	}
-	b.Write(replaceStrings(compact.Bytes(), func(s string, _ int) (string, bool) { return s, true }))
+	b.Write(rawjson.ReplaceStrings(compact.Bytes(), func(s string, _ int) (string, bool) { return s, true }))
 	return nil
 }
 
@@ -189,7 +189,7 @@ func hidden(r rune) bool {
 // noteAsked records an answer with the call.
 func (c *Call) noteAsked(about, answer string) {
 	root := c.root()
-	root.Record.Asked = append(root.Record.Asked, Asked{Visible(c.catalog.redactor.text(about)), answer})
+	root.Record.Asked = append(root.Record.Asked, Asked{Visible(c.catalog.redactor.Text(about)), answer})
 }
 
 // root returns the call that others are made within, which is this one if it is not

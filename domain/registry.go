@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/redact"
 )
 
 // Registry merges what sources offer into one [Catalog] at a time. It is safe
@@ -326,7 +327,7 @@ func (s *sourceItems) override(r *Registry) {
 // they came: the first to offer a name has it.
 func merge(settings Settings, sources []*sourceItems) *Catalog {
 	c := &Catalog{
-		Settings: settings, redactor: newRedactor(settings.Secrets), private: settings.Access.Strict,
+		Settings: settings, redactor: redact.New(settings.Secrets), private: settings.Access.Strict,
 		byName: map[string]*Tool{}, byAlias: map[string][]*Tool{},
 	}
 	taken := map[[2]string]bool{}

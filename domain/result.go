@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/toolserver/toolserver/domain/redact"
 )
 
 // ToolResult is what a tool produced. Content is what the model reads; Results,
@@ -65,6 +67,15 @@ type Content struct {
 	// Raw is the block as another server wrote it, a JSON object that says at
 	// least what the fields above say. It reaches the client as it is.
 	Raw json.RawMessage
+}
+
+// withoutSecrets returns the block as clients see it.
+func (c Content) withoutSecrets(r *redact.Redactor) Content {
+	c.Text, c.URI, c.Name, c.Raw = r.Text(c.Text), r.Text(c.URI), r.Text(c.Name), r.JSON(c.Raw)
+	if c.Data != nil && strings.HasPrefix(c.MIMEType, "text/") {
+		c.Data = []byte(r.Text(string(c.Data)))
+	}
+	return c
 }
 
 // Artifact is a file a tool generated. It reaches the client as a content
@@ -130,7 +141,7 @@ func (r ToolResult) Structured() any {
 		Artifacts []Artifact     `json:"artifacts,omitempty"`
 		Display   *Display       `json:"display,omitempty"`
 		MetaData  map[string]any `json:"meta_data,omitempty"`
-	}{results, each(r.Artifacts, Artifact.described), r.Display, r.MetaData}
+	}{results, redact.Each(r.Artifacts, Artifact.described), r.Display, r.MetaData}
 }
 
 // described returns the artifact with the size of its data, and a URI.

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/domain/share"
 )
 
@@ -30,8 +31,8 @@ type ResultStore struct {
 
 // pageRules say how results are cut into pages.
 type pageRules struct {
-	perPage  int       // bytes, of results to come
-	redactor *redactor // of every page that is read
+	perPage  int              // bytes, of results to come
+	redactor *redact.Redactor // of every page that is read
 }
 
 type keptResult struct {
@@ -79,13 +80,13 @@ func NewResultStore(perPage int) *ResultStore {
 			}
 		},
 	}}
-	s.configure(perPage, &redactor{})
+	s.configure(perPage, &redact.Redactor{})
 	return s
 }
 
 // configure changes how results to come are cut into pages, and what is taken
 // out of every page that is read.
-func (s *ResultStore) configure(perPage int, r *redactor) {
+func (s *ResultStore) configure(perPage int, r *redact.Redactor) {
 	s.rules.Store(&pageRules{max(perPage, utf8.UTFMax), r})
 }
 
@@ -159,7 +160,7 @@ func (s *ResultStore) Page(p Principal, id string, page int) (text string, pages
 	}
 	// A secret may lie across the edge of two pages: what is around is read, too.
 	redactor := s.rules.Load().redactor
-	start, around := int64(page-1)*int64(k.perPage), int64(2*redactor.longest()+utf8.UTFMax)
+	start, around := int64(page-1)*int64(k.perPage), int64(2*redactor.Longest()+utf8.UTFMax)
 	from := max(0, start-around)
 	b, err := k.read(id, from, min(k.size, start+int64(k.perPage)+around))
 	if err != nil {
@@ -167,7 +168,7 @@ func (s *ResultStore) Page(p Principal, id string, page int) (text string, pages
 	}
 	first, last := runeStart(b, int(start-from)), runeStart(b, int(start-from)+k.perPage)
 	before, behind := marksAround(k.spans, int(from)+first, int(from)+last)
-	return before + redactor.part(string(b), first, last) + behind, pages, nil
+	return before + redactor.Part(string(b), first, last) + behind, pages, nil
 }
 
 // ErrTooLong is the error of a result that is too long to be returned as a whole.
@@ -185,7 +186,7 @@ func (s *ResultStore) All(p Principal, id string, most int64) (all []byte, marke
 	if all, err = k.read(id, 0, k.size); err != nil {
 		return nil, false, err
 	}
-	return []byte(s.rules.Load().redactor.text(string(all))), len(k.spans) > 0, nil
+	return []byte(s.rules.Load().redactor.Text(string(all))), len(k.spans) > 0, nil
 }
 
 // read reads a part of the text.

@@ -25,7 +25,7 @@ const minValue = 100
 // makes the entry long.
 func (c *Call) shorten(text string, results []byte, room int) (short shortEntry, ok bool) {
 	// A secret that is cut would not be found any more.
-	text, results = c.catalog.redactor.text(text), c.catalog.redactor.json(results)
+	text, results = c.catalog.redactor.Text(text), c.catalog.redactor.JSON(results)
 	for most := room; most >= minValue; most /= 2 {
 		short = shortEntry{text: c.cutLines(text, most), results: c.cutStrings(results, most)}
 		if max(utf8.RuneCountInString(short.text), utf8.RuneCount(short.results)/structuredShare) > room {
@@ -54,22 +54,8 @@ func (c *Call) cutLines(text string, most int) string {
 
 // cutStrings cuts the strings of JSON that has no spaces, except names of members.
 func (c *Call) cutStrings(raw []byte, most int) []byte {
-	return replaceStrings(raw, func(s string, end int) (string, bool) {
+	return rawjson.ReplaceStrings(raw, func(s string, end int) (string, bool) {
 		name := end < len(raw) && raw[end] == ':'
 		return c.clip(s, most), !name && len(s) > most
 	})
-}
-
-// replaceStrings returns JSON with some of its strings replaced, each of which ends somewhere.
-func replaceStrings(raw []byte, replace func(s string, end int) (by string, ok bool)) (out []byte) {
-	copied := 0 // what of raw is in out
-	for start, end := range rawjson.Strings(raw) {
-		if s, err := rawjson.String(raw[start:end]); err == nil {
-			if by, ok := replace(s, end); ok {
-				out = rawjson.AppendString(append(out, raw[copied:start]...), by)
-				copied = end
-			}
-		}
-	}
-	return append(out, raw[copied:]...)
 }

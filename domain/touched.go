@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/redact"
 )
 
 // This file notes in the record of a call what it touched, and what policy did not allow.
@@ -58,14 +59,14 @@ func (c *Call) touches(in *map[string][]string, name, value string) {
 	}
 	if strings.Contains(value, "://") {
 		if u, err := url.Parse(value); err == nil && u.User != nil {
-			u.User = url.User(Redacted)
+			u.User = url.User(redact.Mark)
 			value = u.String()
 		}
 	}
 	if *in == nil {
 		*in = map[string][]string{}
 	}
-	(*in)[name] = append((*in)[name], brief.Clip(c.catalog.redactor.text(value), maxTarget))
+	(*in)[name] = append((*in)[name], brief.Clip(c.catalog.redactor.Text(value), maxTarget))
 }
 
 // noteRefusals notes what kept the call from its work, or a part of it.
@@ -85,7 +86,7 @@ func (c *Call) noteRefusals(result *ToolResult, failed *Error) {
 		why = append(why, c.explained(result))
 	}
 	for _, r := range append(why, result.Refused...) {
-		r.Reason = brief.Clip(Visible(c.catalog.redactor.text(r.Reason)), maxTarget)
+		r.Reason = brief.Clip(Visible(c.catalog.redactor.Text(r.Reason)), maxTarget)
 		c.Record.Refused = append(c.Record.Refused, r)
 	}
 }

@@ -3,8 +3,8 @@ package upstream
 import (
 	"strings"
 
-	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/domain/redact"
 )
 
 // issued matches the forms of keys that services give out, with what stands before them.
@@ -20,13 +20,13 @@ func HasIssued(text string) bool { return issued().MatchString(text) }
 // masked returns what a program has written for people, without secrets that it has from
 // the configuration and without what looks like others.
 func masked(text string, hidden []string) string {
-	text = strings.ToValidUTF8(domain.RedactText(text, hidden), "?")
-	text = issued().ReplaceAllString(text, "${1}"+domain.Redacted)
+	text = strings.ToValidUTF8(redact.Text(text, hidden), "?")
+	text = issued().ReplaceAllString(text, "${1}"+redact.Mark)
 	return assigned().ReplaceAllStringFunc(text, func(found string) string {
 		parts := assigned().FindStringSubmatch(found)
 		if !strings.ContainsAny(parts[2], "0123456789") { // a word, as in TOKEN: required
 			return found
 		}
-		return parts[1] + domain.Redacted
+		return parts[1] + redact.Mark
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/redact"
 )
 
 // Bounds of what models are told of servers when they begin, in bytes.
@@ -21,7 +22,7 @@ func Instructions(servers []*Server, catalog *domain.Catalog, p domain.Principal
 	}
 	for _, s := range servers {
 		r := s.Report()
-		text := domain.RedactText(strings.TrimSpace(r.Says), catalog.Settings.Secrets)
+		text := redact.Text(strings.TrimSpace(r.Says), catalog.Settings.Secrets)
 		if text == "" || !r.Allowed(catalog.Settings.Access, p) {
 			continue
 		}

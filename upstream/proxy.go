@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/outbound/signin"
 	"github.com/toolserver/toolserver/upstream/mcpclient"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
@@ -97,7 +98,7 @@ func (s *Server) relayed(ctx context.Context, req mcpclient.Request) (json.RawMe
 	r := l.relays.begin(ctx)
 	if domain.WantsProgress(ctx) {
 		req.Progress = func(p mcpclient.Progress) {
-			message := domain.RedactText(p.Message, s.secrets())
+			message := redact.Text(p.Message, s.secrets())
 			domain.ReportProgress(r.current(), domain.Progress{Done: p.Done, Total: p.Total, Message: message})
 		}
 	}
@@ -172,12 +173,12 @@ func (s *Server) withoutTokens(result json.RawMessage, err error) (json.RawMessa
 	secrets := s.secrets()
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		data, _ := e.Data.(json.RawMessage)
-		e.Message, e.Data = domain.RedactText(e.Message, secrets), domain.RedactJSON(data, secrets)
+		e.Message, e.Data = redact.Text(e.Message, secrets), redact.JSON(data, secrets)
 	}
 	if e, ok := errors.AsType[*mcpclient.HTTPError](err); ok { // before it is cut
-		e.Body = []byte(domain.RedactText(string(e.Body), append(s.settings.Secrets(), secrets...)))
+		e.Body = []byte(redact.Text(string(e.Body), append(s.settings.Secrets(), secrets...)))
 	}
-	return domain.RedactJSON(result, secrets), err
+	return redact.JSON(result, secrets), err
 }
 
 // secrets returns the tokens that the server gets, which settings do not have.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/upstream/mcpclient"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"github.com/toolserver/toolserver/wire/rawjson"
@@ -185,7 +186,7 @@ func (l *link) handlers() map[string]mcpclient.Handler {
 	all := map[string]mcpclient.Handler{}
 	for _, method := range []string{domain.AskElicitation, domain.AskSampling, domain.AskRoots} {
 		all[method] = func(ctx context.Context, params json.RawMessage) (any, error) {
-			params = domain.RedactJSON(params, l.server.secrets())
+			params = redact.JSON(params, l.server.secrets())
 			req := domain.InputRequest{Method: method, Params: params}
 			if method == domain.AskElicitation {
 				mode, _ := rawjson.String(rawjson.Member(params, "mode"))
@@ -234,7 +235,7 @@ func (l *link) notified(ctx context.Context, method string, params json.RawMessa
 			complete(id)
 		}
 	case "notifications/message":
-		params = domain.RedactJSON(params, l.server.secrets())
+		params = redact.JSON(params, l.server.secrets())
 		name, _ := rawjson.String(rawjson.Member(params, "level"))
 		level, ok := domain.ParseLogLevel(strings.ToLower(name))
 		if !ok { // which is no reason to lose it

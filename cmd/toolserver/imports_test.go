@@ -42,7 +42,7 @@ var levels = []string{
 	"sandbox/netguard sandbox/process sandbox/proxy",
 
 	"domain",
-	"domain/schema",
+	"domain/redact domain/schema",
 	"domain/brief domain/lazyregexp domain/nearest domain/share domain/structschema",
 	"wire/jsonrpc",
 	"osfile osfile/filewatch wire/rawjson wire/sse",

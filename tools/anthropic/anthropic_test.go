@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolserver/toolserver/domain/redact"
 	fake "github.com/toolserver/toolserver/test/fakes/anthropic"
 
 	"github.com/toolserver/toolserver/domain"
@@ -160,7 +161,7 @@ func TestKeysAreRedacted(t *testing.T) {
 			if err != nil || marshalErr != nil || strings.Contains(string(shown), "fake-0123456789abcdef") {
 				t.Errorf("%s, %s: %s, %v, %v", name, tool, shown, err, marshalErr)
 			}
-			if bad := res.ErrorType() == "bad_answer"; !bad && !strings.Contains(string(shown), domain.Redacted) {
+			if bad := res.ErrorType() == "bad_answer"; !bad && !strings.Contains(string(shown), redact.Mark) {
 				t.Errorf("%s, %s: %s has nothing redacted", name, tool, shown)
 			}
 		}

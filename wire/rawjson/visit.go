@@ -171,3 +171,17 @@ func Strings(data []byte) iter.Seq2[int, int] {
 		}
 	}
 }
+
+// ReplaceStrings returns JSON with some of its strings replaced, each of which ends somewhere.
+func ReplaceStrings(raw []byte, replace func(s string, end int) (by string, ok bool)) (out []byte) {
+	copied := 0 // what of raw is in out
+	for start, end := range Strings(raw) {
+		if s, err := String(raw[start:end]); err == nil {
+			if by, ok := replace(s, end); ok {
+				out = AppendString(append(out, raw[copied:start]...), by)
+				copied = end
+			}
+		}
+	}
+	return append(out, raw[copied:]...)
+}

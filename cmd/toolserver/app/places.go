@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/tools/files"
 	"github.com/toolserver/toolserver/upstream"
 )
@@ -65,7 +66,7 @@ func listed(paths, secrets []string) string {
 	}
 	shown := slices.Clone(paths[:min(len(paths), maxPlaces)])
 	for i, path := range shown {
-		shown[i] = domain.RedactText(path, secrets)
+		shown[i] = redact.Text(path, secrets)
 		if r := []rune(shown[i]); len(r) > maxPlace {
 			shown[i] = string(r[:maxPlace]) + "..."
 		}
