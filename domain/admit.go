@@ -12,19 +12,6 @@ import (
 	"github.com/toolserver/toolserver/domain/share"
 )
 
-// Limits bound what callers can ask for. Zero means no limit, except for
-// MaxResultChars, whose zero is [DefaultMaxResultChars].
-type Limits struct {
-	MaxResultChars  int           `yaml:"max_result_chars" min:"1000" max:"10000000"`
-	DefaultTimeout  time.Duration `yaml:"timeout" min:"1ms" max:"24h"`
-	PerTool         int           `yaml:"per_tool" min:"0"`
-	PerPrincipal    int           `yaml:"per_principal" min:"0"`
-	RatePerMinute   int           `yaml:"rate_per_minute" min:"0"`
-	QueueWait       time.Duration `yaml:"queue_wait" min:"0s" max:"10m"`
-	PageSize        int           `yaml:"page_size" min:"0"`
-	MaxAbandonGrace time.Duration `yaml:"-"` // how long a handler may take to return a partial result after its timeout
-}
-
 // admit does everything that precedes the work of a call, and may refuse it.
 // Refused calls count against the rate, and are recorded like others.
 func (c *Call) admit(ctx context.Context) error {

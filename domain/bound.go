@@ -11,43 +11,8 @@ import (
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
-// DefaultMaxResultChars is how much text a result may have if configuration
-// does not say.
-const DefaultMaxResultChars = 40_000
-
 // maxOutcomeBytes bounds one answer, with its pictures and documents.
 const maxOutcomeBytes = 32 << 20
-
-// PageBytes returns the size of a page that, with the marker at its end, fits a
-// result of maxChars characters.
-func PageBytes(maxChars int) int {
-	const marker = 300
-	if maxChars <= 0 {
-		maxChars = DefaultMaxResultChars
-	}
-	return max(maxChars-marker, maxChars/2)
-}
-
-// ResultChars returns how long the text of a result may be, of a tool that
-// promises results of a certain length, or 0. An operator who wants shorter
-// results than usual gets them of all tools.
-func (l *Limits) ResultChars(promised int) int {
-	switch {
-	case l.MaxResultChars <= 0:
-		return max(DefaultMaxResultChars, promised)
-	case l.MaxResultChars < DefaultMaxResultChars:
-		return l.MaxResultChars
-	}
-	return max(l.MaxResultChars, promised)
-}
-
-// TextLen returns how many bytes of text the result has.
-func (r ToolResult) TextLen() (n int) {
-	for i := range r.Content {
-		n += len(r.Content[i].Text)
-	}
-	return n
-}
 
 // size returns how many bytes the outcome has, but for structured results.
 func (o *outcome) size() int {

@@ -298,6 +298,16 @@ func (c *Catalog) findPrompt(p Principal, name string) (*Prompt, error) {
 	return nil, &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("no prompt %q", brief.Name(name)), Hint: "Call prompts/list for the prompts there are."}
 }
 
+// CompleteQuery asks for completions of an argument.
+type CompleteQuery struct {
+	Session  Session
+	Prompt   string // the prompt whose argument it is,
+	Template string // or the resource template whose variable it is
+	Argument string
+	Typed    string
+	Given    map[string]string // other arguments, as far as they are known
+}
+
 // completer returns what completes the argument that q is about.
 func (c *Catalog) completer(q CompleteQuery) (Completer, error) {
 	var complete Completer

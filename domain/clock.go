@@ -131,17 +131,3 @@ func (c *Call) partial(r ToolResult) ToolResult {
 	}
 	return r
 }
-
-// saysNothing reports whether the content is empty.
-func (r ToolResult) saysNothing() bool {
-	return !slices.ContainsFunc(r.Content, func(c Content) bool { return c.Type != TextContent || c.Text != "" || c.Raw != nil })
-}
-
-// firstText is what a model reads first.
-func (r ToolResult) firstText() string {
-	i := slices.IndexFunc(r.Content, func(c Content) bool { return c.Type == TextContent })
-	if i < 0 {
-		return ""
-	}
-	return r.Content[i].Text
-}

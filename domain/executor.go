@@ -171,16 +171,6 @@ func (e *Executor) GetPrompt(ctx context.Context, s Session, client Client, name
 	c.start(ctx)
 }
 
-// CompleteQuery asks for completions of an argument.
-type CompleteQuery struct {
-	Session  Session
-	Prompt   string // the prompt whose argument it is,
-	Template string // or the resource template whose variable it is
-	Argument string
-	Typed    string
-	Given    map[string]string // other arguments, as far as they are known
-}
-
 // Complete looks for completions and reports them to done, as [Executor.Start]
 // does. An argument that cannot be completed has none.
 func (e *Executor) Complete(ctx context.Context, q CompleteQuery, done func(Completions, error)) {

@@ -37,6 +37,14 @@ type ToolResult struct {
 	listed  bool            // it is that of a [List]
 }
 
+// Refusal is something that policy did not allow, for the record.
+type Refusal struct {
+	Rule   string `json:"rule,omitempty"`  // as explanations and messages have it; in the record, the setting that decides
+	Entry  string `json:"entry,omitempty"` // of its list, and
+	Line   string `json:"line,omitempty"`  // FILE:LINE where it stands, empty for a default: filled in for the record
+	Reason string `json:"reason"`          // one sentence
+}
+
 // The forms of results that have structured content: which half clients get.
 const (
 	FormBoth       = "both"
@@ -184,4 +192,26 @@ func (r ToolResult) Blocks() []Content {
 		blocks = append(blocks, c)
 	}
 	return blocks
+}
+
+// TextLen returns how many bytes of text the result has.
+func (r ToolResult) TextLen() (n int) {
+	for i := range r.Content {
+		n += len(r.Content[i].Text)
+	}
+	return n
+}
+
+// saysNothing reports whether the content is empty.
+func (r ToolResult) saysNothing() bool {
+	return !slices.ContainsFunc(r.Content, func(c Content) bool { return c.Type != TextContent || c.Text != "" || c.Raw != nil })
+}
+
+// firstText is what a model reads first.
+func (r ToolResult) firstText() string {
+	i := slices.IndexFunc(r.Content, func(c Content) bool { return c.Type == TextContent })
+	if i < 0 {
+		return ""
+	}
+	return r.Content[i].Text
 }

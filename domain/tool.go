@@ -199,6 +199,12 @@ func (t *Tool) check() error {
 // results are passed on as they are, also those that break it.
 func (t *Tool) strictOutput() bool { return t.Output != nil && !t.Output.Derived }
 
+// hasEffects reports whether a call may change something, or send something away. Other servers are not believed
+// what they say of that.
+func (t *Tool) hasEffects() bool {
+	return t.RunRaw != nil || !t.Annotations.ReadOnly || t.Annotations.OpenWorld
+}
+
 // looksLike reports whether t and old, which may be nil, are the same to
 // callers.
 func (t *Tool) looksLike(old *Tool) bool {

@@ -11,25 +11,11 @@ import (
 
 // This file notes in the record of a call what it touched, and what policy did not allow.
 
-// Refusal is something that policy did not allow, for the record.
-type Refusal struct {
-	Rule   string `json:"rule,omitempty"`  // as explanations and messages have it; in the record, the setting that decides
-	Entry  string `json:"entry,omitempty"` // of its list, and
-	Line   string `json:"line,omitempty"`  // FILE:LINE where it stands, empty for a default: filled in for the record
-	Reason string `json:"reason"`          // one sentence
-}
-
 // Bounds of what is recorded of one call.
 const (
 	maxTarget  = 500 // bytes of a value
 	maxTargets = 50  // of one name
 )
-
-// hasEffects reports whether a call may change something, or send something away. Other servers are not believed
-// what they say of that.
-func (t *Tool) hasEffects() bool {
-	return t.RunRaw != nil || !t.Annotations.ReadOnly || t.Annotations.OpenWorld
-}
 
 // noteTarget notes what arguments of a tool say that the call touches, or would touch.
 func (c *Call) noteTarget(t *Tool, args Arguments) {
