@@ -61,7 +61,7 @@ func (c *Call) noteRefusals(result *ToolResult, failed *Error) {
 	switch {
 	case failed == nil && !result.IsError:
 	case failed != nil:
-		if t := c.catalog.byName[c.Name]; c.Tool == nil && t != nil {
+		if t, ok := c.catalog.Tool(c.Name); c.Tool == nil && ok {
 			args, _ := t.Input.Arguments(c.Raw) // nil if they are invalid
 			c.noteTarget(t, args)
 		}
@@ -82,8 +82,8 @@ const denied = "denied"
 
 // limitedBy returns the setting that an error is about; the zero value if it is about none.
 func (c *Call) limitedBy(err *Error) Refusal {
-	switch t := c.catalog.byName[c.Name]; {
-	case err.Code == CodeToolNotFound && t != nil: // which the caller is not told
+	switch t, ok := c.catalog.Tool(c.Name); {
+	case err.Code == CodeToolNotFound && ok: // which the caller is not told
 		return Refusal{Rule: "tools." + cmp.Or(t.Offered, t.Name) + ".groups", Reason: c.catalog.Why(c.Session.Principal, c.Name)}
 	case err.Code == CodeToolDisabled:
 		return Refusal{Rule: "tools." + c.Name + ".enabled", Reason: err.Message}
