@@ -98,6 +98,8 @@ type CallRecord struct {
 	Refused     []Refusal // what policy did not allow
 	Asked       []Asked   // what a person was asked
 	Abandoned   bool      // the handler had not returned when its caller was answered
+
+	redactor *redact.Redactor
 }
 
 // Stack returns where the handler panicked, or "" if it did not.
@@ -124,7 +126,7 @@ func (c *Call) record(result *ToolResult, failed *Error, err error) {
 	}
 	for name, all := range result.Made {
 		for _, v := range all {
-			c.touches(&rec.Made, name, v)
+			rec.touches(&rec.Made, name, v)
 		}
 	}
 	c.noteRefusals(result, failed)

@@ -36,7 +36,8 @@ func (o *outcome) size() int {
 // refuses what cannot be cut.
 func (c *Call) bound(out outcome) (outcome, error) {
 	if c.Tool != nil {
-		if err := c.boundResult(&out.Tool); err != nil {
+		b := c.bounds()
+		if err := b.result(&out.Tool, c.catalog.Settings.Limits.ResultChars(c.Tool.MaxResultChars)); err != nil {
 			return out, err
 		}
 	}
@@ -48,42 +49,57 @@ func (c *Call) bound(out outcome) (outcome, error) {
 	return out, nil
 }
 
-// boundResult keeps what is too long of a tool's result in the store, and puts
-// in its place what says how to read it.
-func (c *Call) boundResult(r *ToolResult) error {
-	maxChars := c.catalog.Settings.Limits.ResultChars(c.Tool.MaxResultChars)
-	if r.TextLen() > maxChars && c.cut(r, maxChars) || r.Results == nil || r.IsError {
+// bounds keep what is too long of a tool's result in the store, and put in its place what
+// says how to read it.
+type bounds struct {
+	name   string // of the call
+	strict bool   // clients hold results to a schema of another server
+	marks  *marks
+	store  *ResultStore // nil if there is none
+	owner  Principal
+}
+
+func (c *Call) bounds() bounds {
+	b := bounds{name: c.Name, strict: c.Tool != nil && c.Tool.strictOutput(), marks: &c.root().marks, owner: c.Session.Principal}
+	if c.exec != nil {
+		b.store = c.exec.Results
+	}
+	return b
+}
+
+func (b *bounds) result(r *ToolResult, maxChars int) error {
+	if r.TextLen() > maxChars && b.cut(r, maxChars) || r.Results == nil || r.IsError {
 		return nil
 	}
-	b, raw := r.Results.(json.RawMessage) // of a [List], or of another server, which has been read already
+	encoded, raw := r.Results.(json.RawMessage) // of a [List], or of another server, which has been read already
 	if !raw {
 		var err error
-		if b, err = json.Marshal(r.Results); err != nil {
+		if encoded, err = json.Marshal(r.Results); err != nil {
 			return fmt.Errorf("structured content: %w", err)
 		}
 	}
-	n := utf8.RuneCount(b)
+	n := utf8.RuneCount(encoded)
 	if n <= maxChars || r.listed && n <= structuredShare*maxChars {
-		r.encoded = b
+		r.encoded = encoded
 		return nil
 	}
-	kept := c.keep(string(b))
-	if c.Tool.strictOutput() {
+	kept := b.keep(string(encoded))
+	if b.strict {
 		r.Content = append(slices.Clone(r.Content), Content{Type: TextContent, Text: fmt.Sprintf(
-			"%s: the structured result has %s characters; at most %s are allowed. Read it with %s.", c.Name, brief.Thousands(n), brief.Thousands(maxChars), kept.Call(1))})
+			"%s: the structured result has %s characters; at most %s are allowed. Read it with %s.", b.name, brief.Thousands(n), brief.Thousands(maxChars), kept.Call(1))})
 	}
-	c.replaceResults(r, kept)
+	b.replace(r, kept)
 	return nil
 }
 
 // keep stores a text of the call for its principal, with the marks that are in it.
-func (c *Call) keep(text string) KeptResult {
-	return c.exec.Results.keepText(c.Session.Principal, text, c.spans(text))
+func (b *bounds) keep(text string) KeptResult {
+	return b.store.keepText(b.owner, text, b.marks.spans(text))
 }
 
 // cut moves the text of r to the store if it is too long, and leaves its first
 // page, with a marker that says how to read on.
-func (c *Call) cut(r *ToolResult, maxChars int) bool {
+func (b *bounds) cut(r *ToolResult, maxChars int) bool {
 	var texts []string
 	chars, all, content := 0, 0, []Content{{Type: TextContent}}
 	for _, block := range r.Content {
@@ -100,17 +116,17 @@ func (c *Call) cut(r *ToolResult, maxChars int) bool {
 		return false
 	}
 	text := strings.Join(texts, "") // not copied if it is one
-	kept := c.keep(text)
+	kept := b.keep(text)
 	first := text[:kept.first]
 	_, closing := marksAround(kept.spans, 0, kept.first)
 	content[0].Text = first + closing + fmt.Sprintf("\n\n[Output truncated: showing %s of %s characters from %s. Page 1 of %d; to read on: %s]",
-		brief.Thousands(utf8.RuneCountInString(first)), brief.Thousands(all), c.Name, kept.Pages, kept.Call(2))
+		brief.Thousands(utf8.RuneCountInString(first)), brief.Thousands(all), b.name, kept.Pages, kept.Call(2))
 	r.Content = content
 	if failure, ok := r.Results.(failureEnvelope); ok {
 		failure.Message = content[0].Text
 		r.Results = failure
 	} else if r.Results != nil {
-		c.replaceResults(r, kept)
+		b.replace(r, kept)
 	}
 	return true
 }
@@ -123,11 +139,11 @@ type truncatedResults struct {
 	Message   string `json:"message"`
 }
 
-// replaceResults puts a pointer to the store in place of structured content. One
+// replace puts a pointer to the store in place of structured content. One
 // that would not fit the tool's output schema becomes a tool execution error,
 // which clients do not hold to the schema.
-func (c *Call) replaceResults(r *ToolResult, kept KeptResult) {
-	if !c.Tool.strictOutput() || r.IsError {
+func (b *bounds) replace(r *ToolResult, kept KeptResult) {
+	if !b.strict || r.IsError {
 		r.Results = truncatedResults{true, kept.ID, kept.Pages, "The result is too long for one answer; read it with " + kept.Call(1) + "."}
 		return
 	}

@@ -3,17 +3,15 @@ package domain
 import (
 	"context"
 	"encoding/json"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/toolserver/toolserver/domain/brief"
-	"github.com/toolserver/toolserver/domain/share"
 )
 
 // Call is one request on its way through the executor: of a tool, a resource, a
 // prompt or a completion. It is admitted (admit.go), does its work (run.go) and
-// is answered (answer.go) with an outcome that is redacted (redact.go), bounded
+// is answered (answer.go) with an outcome that is redacted (redact), bounded
 // (bound.go) and recorded (record.go).
 type Call struct {
 	Method  string // of MCP, such as tools/call
@@ -35,9 +33,7 @@ type Call struct {
 	context   callContext             // of its handler; here, so that it takes no memory of its own
 	cancel    context.CancelCauseFunc // see [ExecuteToolCommand]
 	args      Arguments               // of a tool, once they are checked
-	slotsMu   sync.Mutex
-	slots     [2]*share.Pool // where the call holds a slot, nil for nowhere
-	given     int            // how often the slots were given back
+	held      held
 	answered  atomic.Bool
 	clock     clock
 	limit     time.Duration // of the clock; 0 for none
@@ -45,8 +41,7 @@ type Call struct {
 	agreed    []Asked       // what of it policy refused until a person agreed
 	previewed string        // the [Tool.Preview] that a person was asked about
 	outer     *Call         // of a call that a tool makes within its own
-	marksMu   sync.Mutex
-	marks     []mark // of [Untrusted]
+	marks     marks
 }
 
 // outcome is the answer to a request that did not fail. What is set depends on
@@ -60,20 +55,16 @@ type outcome struct {
 // start takes a call from begin to end. It returns with the work, while done is
 // called as soon as there is an answer.
 func (c *Call) start(ctx context.Context) {
-	defer c.leave()
+	defer func() {
+		c.held.give(c.owner())
+		c.exec.Registry.release(c.catalog) // its sources may be closed from now on
+	}()
 	var out outcome
 	err := c.admit(ctx)
 	if err == nil {
 		out, err = c.run(ctx)
 	}
 	c.finish(out, err)
-}
-
-// leave gives back what the call has taken. The sources of its catalog may be
-// closed from now on.
-func (c *Call) leave() {
-	c.giveSlots()
-	c.exec.Registry.release(c.catalog)
 }
 
 // owner returns the ID of the principal, which the limits go by.

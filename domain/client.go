@@ -263,7 +263,7 @@ func (c *Call) suspended(ctx context.Context, atMost time.Duration, wait func(co
 		at.clock.pause()
 		defer at.clock.resume()
 	}
-	c.root().giveSlots()
+	c.root().held.give(c.owner())
 	waiting, cancel := context.WithTimeoutCause(ctx, atMost, errNoAnswer)
 	defer cancel()
 	err := wait(waiting)

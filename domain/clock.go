@@ -90,43 +90,46 @@ const TimedOut = "timed_out"
 // Seconds returns d for a message, in the unit of every timeout: "30s", "0.5s".
 func Seconds(d time.Duration) string { return fmt.Sprintf("%gs", d.Seconds()) }
 
-// limitSetting names what sets the time limit of the call.
-func (c *Call) limitSetting() string {
-	if c.Tool == nil {
-		return "limits.timeout"
+// overrun says of a call that it has reached its time limit.
+type overrun struct {
+	name    string // of the call
+	limit   time.Duration
+	setting string // that sets it
+}
+
+func (c *Call) overrun() overrun {
+	o := overrun{c.Name, c.limit, "limits.timeout"}
+	if c.Tool != nil {
+		o.setting = "tools." + cmp.Or(c.Tool.Offered, c.Name) + ".timeout"
 	}
-	return "tools." + cmp.Or(c.Tool.Offered, c.Name) + ".timeout"
+	return o
 }
 
-// outOfTime returns the error of a call that reached its time limit before its handler
-// had anything to answer.
-func (c *Call) outOfTime() *Error {
-	return &Error{
-		Code: CodeTimeout, Message: c.Name + " " + c.timedOut(), Hint: c.afterTimeout(),
-		Data: map[string]any{"timeout_s": c.limit.Seconds()},
-	}
+func (o overrun) String() string {
+	return "timed out after " + Seconds(o.limit) + ", the operator's limit (" + o.setting + ")"
 }
 
-func (c *Call) timedOut() string {
-	return "timed out after " + Seconds(c.limit) + ", the operator's limit (" + c.limitSetting() + ")"
+func (o overrun) hint() string {
+	return "Ask for less in one call, or ask the operator to raise " + o.setting + "."
 }
 
-func (c *Call) afterTimeout() string {
-	return "Ask for less in one call, or ask the operator to raise " + c.limitSetting() + "."
+// failure returns the error of a call whose handler had nothing to answer.
+func (o overrun) failure() *Error {
+	return &Error{Code: CodeTimeout, Message: o.name + " " + o.String(), Hint: o.hint(), Data: map[string]any{"timeout_s": o.limit.Seconds()}}
 }
 
-// partial returns what a handler answered when the time of its call was up, with why
-// there is no more.
-func (c *Call) partial(r ToolResult) ToolResult {
-	note := "[" + c.timedOut() + "]"
+// partial returns what a handler answered when the time was up, with why there is no
+// more. Clip shortens text.
+func (o overrun) partial(r ToolResult, clip func(string, int) string) ToolResult {
+	note := "[" + o.String() + "]"
 	r.IsError = true
 	r.Content = append(slices.Clip(r.Content), Content{Type: TextContent, Text: "\n" + note})
 	e, ok := r.Results.(failureEnvelope)
 	if r.Results == nil {
-		e, ok = failureEnvelope{IsError: true, Message: c.clip(r.firstText(), maxErrorText)}, true
+		e, ok = failureEnvelope{IsError: true, Message: clip(r.firstText(), maxErrorText)}, true
 	}
 	if ok {
-		e.ErrorType, e.Message, e.Hint = TimedOut, e.Message+"\n"+note, c.afterTimeout()
+		e.ErrorType, e.Message, e.Hint = TimedOut, e.Message+"\n"+note, o.hint()
 		r.Results = e
 	}
 	return r

@@ -129,7 +129,7 @@ func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(ToolResult, error)
 func (e *Executor) ReadResource(ctx context.Context, s Session, client Client, uri string, done func(ToolResult, error)) {
 	c := e.newCall("resources/read", s, client, func(out outcome, err error) { done(out.Tool, err) })
 	c.Record.ArgsBytes = len(uri)
-	c.touches(&c.Record.Target, "uri", uri)
+	c.Record.touches(&c.Record.Target, "uri", uri)
 	c.find = func(c *Call) error {
 		r, at, err := c.catalog.FindResource(s.Principal, uri)
 		if err != nil {
@@ -211,6 +211,6 @@ func (e *Executor) newCall(method string, s Session, client Client, done func(ou
 	return &Call{
 		Method: method, Name: method, Session: s, exec: e, catalog: catalog, client: client, done: done,
 		limit:  catalog.Settings.Limits.DefaultTimeout,
-		Record: CallRecord{ID: string(id), Tool: method, Principal: s.Principal.ID, Session: s.ID, Client: s.Client, Start: time.Now()},
+		Record: CallRecord{ID: string(id), Tool: method, Principal: s.Principal.ID, Session: s.ID, Client: s.Client, Start: time.Now(), redactor: &catalog.redactor},
 	}
 }

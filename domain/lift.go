@@ -66,7 +66,7 @@ func (c *Call) agree(ctx context.Context, refused Liftable) (refusal *ToolResult
 	q.about = q.refused
 	answer := answerEarlier
 	if q.session && c.exec.grants.have(c.Session.Key(), refused) {
-		c.noteAsked(q.about, answer)
+		c.root().Record.asked(q.about, answer)
 	} else if answer, refusal, err = c.consult(ctx, q); err != nil || refusal != nil {
 		return refusal, err
 	}

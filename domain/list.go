@@ -68,7 +68,10 @@ func (l List[T]) Result(ctx context.Context) (ToolResult, error) {
 			continue
 		}
 		if size > room {
-			if short, ok := c.shorten(text, results, room); ok {
+			// A secret that is cut would not be found any more.
+			text, results = c.catalog.redactor.Text(text), c.catalog.redactor.JSON(results)
+			b := c.bounds()
+			if short, ok := b.shorten(text, results, room); ok {
 				text, results, l.Notes = short.text, short.results, append(slices.Clip(l.Notes), short.note)
 			}
 		}

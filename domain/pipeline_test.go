@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/domain/schema"
 )
@@ -300,7 +301,7 @@ func TestEveryWayOut(t *testing.T) {
 		"raw results": func(context.Context) (ToolResult, error) { r := Text(""); r.Results = escaped; return r, nil },
 		"failure":     func(context.Context) (ToolResult, error) { return Failure("x", "m "+key, "h "+key), nil },
 		"partial": func(context.Context) (ToolResult, error) {
-			return (&Call{Name: "t", limit: time.Second}).partial(Failure("x", key, "")), nil
+			return overrun{name: "t", limit: time.Second}.partial(Failure("x", key, ""), brief.Clip), nil
 		},
 		"other's data": func(context.Context) (ToolResult, error) {
 			return ToolResult{}, &Error{Code: -7, Message: "m", Verbatim: true, RawData: escaped}

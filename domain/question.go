@@ -68,7 +68,7 @@ func (c *Call) consult(ctx context.Context, q question) (answer string, refusal 
 		return "", nil, err
 	}
 	answer = said.choice(q.session)
-	c.noteAsked(q.about, answer)
+	c.root().Record.asked(q.about, answer)
 	if answer == answerOnce || answer == answerSession {
 		return answer, nil, nil
 	}
@@ -184,12 +184,6 @@ func Visible(s string) string {
 func hidden(r rune) bool {
 	const brailleBlank = '\u2800'
 	return !strconv.IsPrint(r) || r == brailleBlank || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
-}
-
-// noteAsked records an answer with the call.
-func (c *Call) noteAsked(about, answer string) {
-	root := c.root()
-	root.Record.Asked = append(root.Record.Asked, Asked{Visible(c.catalog.redactor.Text(about)), answer})
 }
 
 // root returns the call that others are made within, which is this one if it is not

@@ -28,7 +28,7 @@ func (c *Call) run(ctx context.Context) (outcome, error) {
 		c.clock.start(&c.exec.timers, c.limit, func() {
 			cancel(errTimeout)
 			if c.outer == nil {
-				time.AfterFunc(c.catalog.Settings.Limits.MaxAbandonGrace, func() { c.abandon(c.outOfTime()) })
+				time.AfterFunc(c.catalog.Settings.Limits.MaxAbandonGrace, func() { c.abandon(c.overrun().failure()) })
 			}
 		})
 		defer c.clock.stop()
@@ -37,11 +37,11 @@ func (c *Call) run(ctx context.Context) (outcome, error) {
 	switch timedOut := context.Cause(ctx) == errTimeout; {
 	case timedOut && (err != nil || out.Tool.IsError):
 		if c.Tool == nil || out.Tool.saysNothing() {
-			return outcome{}, c.outOfTime()
+			return outcome{}, c.overrun().failure()
 		}
-		return outcome{Tool: c.partial(out.Tool)}, nil
+		return outcome{Tool: c.overrun().partial(out.Tool, c.root().marks.clip)}, nil
 	case err == nil && c.Tool != nil:
-		return out, c.checkResult(&out.Tool)
+		return out, checkResult(&out.Tool)
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return outcome{}, canceled(c.Name, ctx)
 	}
@@ -119,7 +119,7 @@ func (c *Call) confirm(ctx context.Context) (refusal *ToolResult, err error) {
 const maxArtifactBytes = 16 << 20
 
 // checkResult checks what the tool promises of its results.
-func (c *Call) checkResult(r *ToolResult) error {
+func checkResult(r *ToolResult) error {
 	for _, a := range r.Artifacts {
 		_, _, err := mime.ParseMediaType(a.MIME)
 		switch {

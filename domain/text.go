@@ -23,27 +23,25 @@ const minValue = 100
 // shorten cuts the values of an entry that has more than room characters by itself, and
 // keeps the entry as it is for read_large_result. It is not ok if long values are not what
 // makes the entry long.
-func (c *Call) shorten(text string, results []byte, room int) (short shortEntry, ok bool) {
-	// A secret that is cut would not be found any more.
-	text, results = c.catalog.redactor.Text(text), c.catalog.redactor.JSON(results)
+func (b *bounds) shorten(text string, results []byte, room int) (short shortEntry, ok bool) {
 	for most := room; most >= minValue; most /= 2 {
-		short = shortEntry{text: c.cutLines(text, most), results: c.cutStrings(results, most)}
+		short = shortEntry{text: b.lines(text, most), results: b.strings(results, most)}
 		if max(utf8.RuneCountInString(short.text), utf8.RuneCount(short.results)/structuredShare) > room {
 			continue
 		}
 		short.note = fmt.Sprintf("the entry is too long: what has more than %s bytes is cut", brief.Thousands(most))
-		if c.exec != nil {
-			short.note += "; all of it: " + c.keep(string(results)).Call(1)
+		if b.store != nil {
+			short.note += "; all of it: " + b.keep(string(results)).Call(1)
 		}
 		return short, true
 	}
 	return short, false
 }
 
-// cutLines cuts the lines of a text or, if that is JSON, its strings.
-func (c *Call) cutLines(text string, most int) string {
+// lines cuts the lines of a text or, if that is JSON, its strings.
+func (b *bounds) lines(text string, most int) string {
 	if rawjson.Valid([]byte(text)) == nil {
-		return string(c.cutStrings([]byte(text), most))
+		return string(b.strings([]byte(text), most))
 	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -52,10 +50,10 @@ func (c *Call) cutLines(text string, most int) string {
 	return strings.Join(lines, "\n")
 }
 
-// cutStrings cuts the strings of JSON that has no spaces, except names of members.
-func (c *Call) cutStrings(raw []byte, most int) []byte {
+// strings cuts the strings of JSON that has no spaces, except names of members.
+func (b *bounds) strings(raw []byte, most int) []byte {
 	return rawjson.ReplaceStrings(raw, func(s string, end int) (string, bool) {
 		name := end < len(raw) && raw[end] == ':'
-		return c.clip(s, most), !name && len(s) > most
+		return b.marks.clip(s, most), !name && len(s) > most
 	})
 }

@@ -17,29 +17,26 @@ const (
 	maxTargets = 50  // of one name
 )
 
-// noteTarget notes what arguments of a tool say that the call touches, or would touch.
-func (c *Call) noteTarget(t *Tool, args Arguments) {
-	if c.outer != nil {
-		return
-	}
-	c.Record.Server = t.Origin
+// targets notes what arguments of a tool say that the call touches, or would touch.
+func (r *CallRecord) targets(t *Tool, args Arguments) {
+	r.Server = t.Origin
 	for _, name := range t.Target {
 		switch v := args[name].(type) {
 		case string:
-			c.touches(&c.Record.Target, name, v)
+			r.touches(&r.Target, name, v)
 		case bool:
-			c.touches(&c.Record.Target, name, map[bool]string{true: "true"}[v])
+			r.touches(&r.Target, name, map[bool]string{true: "true"}[v])
 		case []any:
 			for _, element := range v {
 				s, _ := element.(string)
-				c.touches(&c.Record.Target, name, s)
+				r.touches(&r.Target, name, s)
 			}
 		}
 	}
 }
 
 // touches notes a value without secrets, bounded, unless it is empty.
-func (c *Call) touches(in *map[string][]string, name, value string) {
+func (r *CallRecord) touches(in *map[string][]string, name, value string) {
 	if value == "" || len((*in)[name]) == maxTargets {
 		return
 	}
@@ -52,7 +49,12 @@ func (c *Call) touches(in *map[string][]string, name, value string) {
 	if *in == nil {
 		*in = map[string][]string{}
 	}
-	(*in)[name] = append((*in)[name], brief.Clip(c.catalog.redactor.Text(value), maxTarget))
+	(*in)[name] = append((*in)[name], brief.Clip(r.redactor.Text(value), maxTarget))
+}
+
+// asked notes an answer of a person.
+func (r *CallRecord) asked(about, answer string) {
+	r.Asked = append(r.Asked, Asked{Visible(r.redactor.Text(about)), answer})
 }
 
 // noteRefusals notes what kept the call from its work, or a part of it.
@@ -63,7 +65,7 @@ func (c *Call) noteRefusals(result *ToolResult, failed *Error) {
 	case failed != nil:
 		if t, ok := c.catalog.Tool(c.Name); c.Tool == nil && ok {
 			args, _ := t.Input.Arguments(c.Raw) // nil if they are invalid
-			c.noteTarget(t, args)
+			c.Record.targets(t, args)
 		}
 		if r := c.limitedBy(failed); r.Reason != "" {
 			why = append(why, r)
