@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -16,35 +17,53 @@ import (
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
-// An exchange is the client of the call it makes: notifications of the call are
-// sent before its answer, or not at all.
-var _ domain.Client = (*exchange)(nil)
+// peer is the [domain.Client] of the call that a request makes: notifications of the
+// call are sent before its answer, or not at all.
+type peer struct {
+	*incoming
+
+	mu       sync.Mutex // guards what follows
+	finished bool       // no notifications any more
+	reported bool
+	progress float64 // the last that was reported
+	state    requestState
+	agreed   bool // answers to sealed requests are used
+}
+
+// finish ends notifications, and reports whether they had not ended before.
+func (p *peer) finish() (first bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first = !p.finished
+	p.finished = true
+	return first
+}
 
 // WantsProgress reports whether the request has a progress token.
-func (x *exchange) WantsProgress() bool { return x.meta.progressToken != nil }
+func (p *peer) WantsProgress() bool { return p.meta.progressToken != nil }
 
 // Progress sends a progress notification, before it returns.
-func (x *exchange) Progress(p domain.Progress) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.reported && p.Done <= x.progress {
+func (p *peer) Progress(now domain.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reported && now.Done <= p.progress {
 		return // progress must increase with each notification
 	}
-	x.reported, x.progress = true, p.Done
-	x.notify("notifications/progress", struct {
+	p.reported, p.progress = true, now.Done
+	p.notify("notifications/progress", struct {
 		Token    json.RawMessage `json:"progressToken"`
 		Progress float64         `json:"progress"`
 		Total    float64         `json:"total,omitempty"`
 		Message  string          `json:"message,omitempty"`
-	}{x.meta.progressToken, p.Done, p.Total, p.Message})
+	}{p.meta.progressToken, now.Done, now.Total, now.Message})
 }
 
 // Log sends a log message, if the client asked for its level.
-func (x *exchange) Log(m domain.LogMessage) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.logs(m.Level) {
-		x.notify("notifications/message", struct {
+func (p *peer) Log(m domain.LogMessage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.logs(m.Level) {
+		p.notify("notifications/message", struct {
 			Level  string `json:"level"`
 			Logger string `json:"logger,omitempty"`
 			Data   any    `json:"data"`
@@ -54,28 +73,28 @@ func (x *exchange) Log(m domain.LogMessage) {
 
 // notify sends a notification, unless the request is answered or canceled. The
 // caller holds mu.
-func (x *exchange) notify(method string, params any) {
-	if !x.finished && !x.canceled() {
-		x.out.notify(jsonrpc.Request(nil, method, params))
+func (p *peer) notify(method string, params any) {
+	if !p.finished && !p.canceled() {
+		p.out.notify(jsonrpc.Request(nil, method, params))
 	}
 }
 
 // logs reports whether the client asked for messages of a level. A modern client
 // does so with each request, or gets none.
-func (x *exchange) logs(level domain.LogLevel) bool {
-	if x.meta.modern {
-		least, ok := domain.ParseLogLevel(x.meta.logLevel)
+func (p *peer) logs(level domain.LogLevel) bool {
+	if p.meta.modern {
+		least, ok := domain.ParseLogLevel(p.meta.logLevel)
 		return ok && level >= least
 	}
-	return level >= domain.LogLevel(x.session.logLevel.Load())
+	return level >= domain.LogLevel(p.session.logLevel.Load())
 }
 
 // Supports reports whether the client has declared that it supports a request
 // by method.
-func (x *exchange) Supports(method string) bool {
-	capabilities := x.meta.capabilities
-	if !x.meta.modern {
-		settled := x.session.handshake()
+func (p *peer) Supports(method string) bool {
+	capabilities := p.meta.capabilities
+	if !p.meta.modern {
+		settled := p.session.handshake()
 		if elicits := method == domain.AskElicitation || method == domain.AskURL; elicits && settled.version < mcp.ProtocolVersion20250618 {
 			return false // whatever it declares, there is no such request
 		}
@@ -94,35 +113,35 @@ func (x *exchange) Supports(method string) bool {
 }
 
 // Round returns what a modern client resumes.
-func (x *exchange) Round() (resume string, again bool) { return x.state.Resume, x.meta.modern }
+func (p *peer) Round() (resume string, again bool) { return p.state.Resume, p.meta.modern }
 
 // Ended is closed with the session.
-func (x *exchange) Ended() <-chan struct{} { return x.session.ctx.Done() }
+func (p *peer) Ended() <-chan struct{} { return p.session.ctx.Done() }
 
 // Complete notifies the client, on the stream of its session once the request is
 // answered. The notification is one of protocol version 2025-11-25.
-func (x *exchange) Complete(elicitation string) {
-	if x.meta.modern {
+func (p *peer) Complete(elicitation string) {
+	if p.meta.modern {
 		return
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.finished {
-		x.session.changes.add(completed(elicitation))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.finished {
+		p.session.changes.add(completed(elicitation))
 		return
 	}
-	x.notify(methodCompleted, completed(elicitation).params(nil))
+	p.notify(methodCompleted, completed(elicitation).params(nil))
 }
 
 // Ask sends requests to a client with a session, one after the other as people
 // read them, and waits for the answers. A modern client must call again with them.
-func (x *exchange) Ask(ctx context.Context, requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
-	if x.meta.modern {
-		return x.answersSoFar(requests)
+func (p *peer) Ask(ctx context.Context, requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
+	if p.meta.modern {
+		return p.answersSoFar(requests)
 	}
 	answers := map[string]json.RawMessage{}
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
-		result, err := x.session.ask(ctx, x.out, requests[name])
+		result, err := p.session.ask(ctx, p.out, requests[name])
 		if err != nil {
 			return nil, err
 		}

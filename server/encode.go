@@ -16,10 +16,27 @@ import (
 // appendValue appends v as JSON.
 func appendValue(b []byte, v any) []byte { return jsonrpc.AppendValue(b, v) }
 
-// appendResult appends a CallToolResult. Text goes to the wire from where the
+// encoder writes results as one client gets them. The zero value writes those of protocol
+// versions with sessions, with both halves.
+type encoder struct {
+	modern  bool
+	client  string          // its name and version
+	info    json.RawMessage // of this server, for a modern client
+	catalog *domain.Catalog
+}
+
+func (in *incoming) encoder() encoder {
+	info := in.server.info
+	if in.Method == methodDiscover {
+		info = in.server.about
+	}
+	return encoder{in.meta.modern, in.domain().Client, info, in.server.exec.Registry.Catalog()}
+}
+
+// result appends a CallToolResult. Text goes to the wire from where the
 // tool put it, without being copied or read again.
-func (x *exchange) appendResult(b []byte, r *domain.ToolResult) []byte {
-	blocks, structured := x.halves(r)
+func (e encoder) result(b []byte, r *domain.ToolResult) []byte {
+	blocks, structured := e.halves(r)
 	b = slices.Grow(b, r.TextLen()+r.TextLen()/8+512)
 	b = append(b, `{"content":[`...)
 	for i := range blocks {
@@ -35,33 +52,29 @@ func (x *exchange) appendResult(b []byte, r *domain.ToolResult) []byte {
 	if r.IsError {
 		b = append(b, `,"isError":true`...)
 	}
-	return x.appendMeta(appendMembers(b, r.Extra), r.Meta)
+	return e.end(appendMembers(b, r.Extra), r.Meta)
 }
 
-// appendMeta appends the end of a result: its _meta, and what protocol version
+// end appends the end of a result: its _meta, and what protocol version
 // 2026-07-28 requires of every result.
-func (x *exchange) appendMeta(b []byte, meta any) []byte {
-	if x.meta.modern {
+func (e encoder) end(b []byte, meta any) []byte {
+	if e.modern {
 		b = append(b, `,"resultType":"complete"`...)
 	}
-	return x.appendMetaMember(b, meta)
+	return e.meta(b, meta)
 }
 
-// appendMetaMember appends the _meta of a result, and the result's end.
-func (x *exchange) appendMetaMember(b []byte, meta any) []byte {
+// meta appends the _meta of a result, and the result's end.
+func (e encoder) meta(b []byte, meta any) []byte {
 	raw, ok := meta.(json.RawMessage)
 	if !ok && meta != nil {
 		raw = appendValue(nil, meta)
 	}
-	if !x.meta.modern {
+	if !e.modern {
 		if len(raw) > 0 {
 			b = appendValue(append(b, `,"_meta":`...), raw)
 		}
 		return append(b, '}')
-	}
-	info := x.server.info
-	if x.Method == string(mcp.MethodServerDiscover) {
-		info = x.server.about
 	}
 	b = append(b, `,"_meta":{`...)
 	if raw = rawjson.Without(raw, mcp.MetaKeyServerInfo); len(raw) > len("{}") { // what another server says of itself
@@ -69,7 +82,7 @@ func (x *exchange) appendMetaMember(b []byte, meta any) []byte {
 		b[len(b)-1] = ','
 	}
 	b = append(b, `"`+mcp.MetaKeyServerInfo+`":`...)
-	return append(append(b, info...), "}}"...)
+	return append(append(b, e.info...), "}}"...)
 }
 
 func appendBlock(b []byte, c *domain.Content) []byte {
@@ -122,8 +135,7 @@ func appendOptional(b []byte, name, value string) []byte {
 
 // MarshalResult returns r as tools/call answers it.
 func MarshalResult(r domain.ToolResult) []byte {
-	x := exchange{message: &message{}}
-	return x.appendResult(nil, &r)
+	return encoder{}.result(nil, &r)
 }
 
 // listTTL is how long, in milliseconds, a modern client may use a list without
@@ -156,7 +168,7 @@ func (x *exchange) list() (reply, error) {
 			}
 			b = appendCaching(b, ttl, catalog.Private())
 		}
-		return x.appendMeta(b, nil)
+		return x.encoder().end(b, nil)
 	}, err
 }
 
@@ -175,7 +187,7 @@ func (x *exchange) items(c *domain.Catalog, cursor string) (_ []byte, next strin
 		return appendList(nil, "prompts", page, appendPrompt), next, err
 	}
 	page, err := c.List(domain.ListToolsQuery{Session: domain.Session{Principal: p}, Cursor: cursor})
-	both := x.takesBoth()
+	both := takesBoth(x.domain().Client)
 	return appendList(nil, "tools", page.Tools, func(b []byte, t *domain.Tool) []byte {
 		return appendTool(b, t, formOf(t, c, both), x.meta.modern)
 	}), page.Next, err

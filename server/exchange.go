@@ -45,27 +45,25 @@ type sink interface {
 	notify(msg []byte) (sent bool) // before the answer; false if the client takes no notifications here
 }
 
-// exchange is one request and its answer: [Server.open] begins it, serve does
-// what its method asks for, and finish answers it, once. Meanwhile it is the
-// [domain.Client] of the call it makes.
-type exchange struct {
+// incoming is a request of a client, and where it came from.
+type incoming struct {
 	*message
 	server  *Server
 	session *session
 	who     caller
 	out     sink
-	ended   func() // called at the end; may be nil
-	code    int    // of a result that stands for an error which HTTP tells, too
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+}
 
-	mu       sync.Mutex // guards what follows
-	finished bool       // no notifications any more
-	reported bool
-	progress float64 // the last that was reported
-	state    requestState
-	agreed   bool // answers to sealed requests are used
+// exchange is one request and its answer: [Server.open] begins it, serve does
+// what its method asks for, and finish answers it, once.
+type exchange struct {
+	incoming
+	peer  peer   // the client of the call that it makes
+	ended func() // called at the end; may be nil
+	code  int    // of a result that stands for an error which HTTP tells, too
 }
 
 // A reply appends the result of a request.
@@ -89,7 +87,8 @@ func (s *Server) open(ctx context.Context, ses *session, who caller, msg *messag
 		}
 		return nil
 	}
-	x := &exchange{message: msg, server: s, session: ses, who: who, out: out}
+	x := &exchange{incoming: incoming{message: msg, server: s, session: ses, who: who, out: out}}
+	x.peer.incoming = &x.incoming
 	err := x.check()
 	switch {
 	case err != nil:
@@ -124,11 +123,11 @@ func (x *exchange) check() *jsonrpc.Error {
 	if wrong {
 		return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "%s is not a method of this protocol version", brief.Name(x.Method))
 	}
-	return x.readState()
+	return x.peer.readState()
 }
 
 // canceled reports whether the client has canceled the request.
-func (x *exchange) canceled() bool { return context.Cause(x.ctx) == errCanceled }
+func (in *incoming) canceled() bool { return context.Cause(in.ctx) == errCanceled }
 
 // serve does what a request asks for, and has it finished. A panic is answered
 // with an error: no request ends the process. A call whose handler ignores its
@@ -186,11 +185,7 @@ func (x *exchange) finish(write reply, err error) {
 		write, err = nil, invalidRequest(errRevoked.Error())
 	}
 	msg, code := x.response(buf, write, err)
-	x.mu.Lock()
-	again := x.finished
-	x.finished = true
-	x.mu.Unlock()
-	if again {
+	if !x.peer.finish() {
 		return
 	}
 	x.session.remove(x) // first, since the client may use the ID again as soon as it has the answer
@@ -223,7 +218,7 @@ func (x *exchange) recover() {
 // response returns the answer, and its code if it stands for an error.
 func (x *exchange) response(buf *[]byte, write reply, err error) (msg []byte, code int) {
 	if required, ok := errors.AsType[*domain.InputRequired](err); ok {
-		write, err = x.inputRequired(required)
+		write, err = x.peer.inputRequired(required)
 	}
 	if err != nil {
 		e := x.wireError(err)
@@ -266,8 +261,10 @@ func (s *Server) tooLong() *jsonrpc.Error {
 }
 
 // domain returns the session of the request, as the pipeline knows it.
-func (x *exchange) domain() domain.Session {
-	return domain.Session{ID: x.session.id, Principal: x.who.principal, Client: cmp.Or(x.meta.client, x.session.settled.Load().client), Meta: x.meta.raw}
+func (in *incoming) domain() domain.Session {
+	return domain.Session{
+		ID: in.session.id, Principal: in.who.principal, Client: cmp.Or(in.meta.client, in.session.settled.Load().client), Meta: in.meta.raw,
+	}
 }
 
 // maxBatch bounds the messages of a batch.

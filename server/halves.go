@@ -14,8 +14,8 @@ import (
 
 // takesBoth reports whether models see the text of results that have structured content, too:
 // Claude Code shows them that instead.
-func (x *exchange) takesBoth() bool {
-	return !strings.HasPrefix(x.domain().Client+" ", "claude-code ")
+func takesBoth(client string) bool {
+	return !strings.HasPrefix(client+" ", "claude-code ")
 }
 
 // formOf returns the form of the results of a tool, for a client that takes both halves or not.
@@ -26,16 +26,16 @@ func formOf(t *domain.Tool, c *domain.Catalog, both bool) string {
 // halves returns the content and the structured content that the client gets. Nothing of
 // structured content is lost where only text is sent: that of this server says all of it,
 // and to that of others it is added, unless it is there. A tool execution error has both.
-func (x *exchange) halves(r *domain.ToolResult) (blocks []domain.Content, structured any) {
+func (e encoder) halves(r *domain.ToolResult) (blocks []domain.Content, structured any) {
 	blocks, structured = r.Told(), r.Structured()
-	if structured == nil || x.server == nil {
+	if structured == nil || e.catalog == nil {
 		return blocks, structured
 	}
-	form := formOf(cmp.Or(r.From, &domain.Tool{}), x.server.exec.Registry.Catalog(), x.takesBoth())
+	form := formOf(cmp.Or(r.From, &domain.Tool{}), e.catalog, takesBoth(e.client))
 	isText := func(c domain.Content) bool { return c.Type == domain.TextContent }
 	raw, _ := structured.(json.RawMessage)
 	switch noObject := len(raw) > 0 && raw[0] != '{'; {
-	case noObject && !x.meta.modern, form == domain.FormText && !r.IsError:
+	case noObject && !e.modern, form == domain.FormText && !r.IsError:
 		if encoded := jsonrpc.AppendValue(nil, structured); r.From != nil && !slices.ContainsFunc(blocks, func(c domain.Content) bool { return isText(c) && says(c.Text, encoded) }) {
 			blocks = append(slices.Clip(blocks), domain.Content{Type: domain.TextContent, Text: string(encoded)})
 		}

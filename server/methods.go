@@ -22,7 +22,7 @@ func (x *exchange) callTool() {
 		return
 	}
 	logged := x.logCall(name)
-	cmd := domain.ExecuteToolCommand{Session: x.domain(), Tool: name, Arguments: x.arguments, Client: x, Cancel: x.cancel}
+	cmd := domain.ExecuteToolCommand{Session: x.domain(), Tool: name, Arguments: x.arguments, Client: &x.peer, Cancel: x.cancel}
 	x.server.exec.Start(x.ctx, cmd, func(res domain.ToolResult, err error) {
 		defer x.recover()
 		logged(res, err)
@@ -33,14 +33,14 @@ func (x *exchange) callTool() {
 				x.code = int(e.Code)
 			}
 		}
-		x.finish(func(b []byte) []byte { return x.appendResult(b, &res) }, err)
+		x.finish(func(b []byte) []byte { return x.encoder().result(b, &res) }, err)
 	})
 }
 
 // logCall returns what logs the outcome of a call to the client, if it asked for
 // log messages at debug level.
 func (x *exchange) logCall(tool string) func(domain.ToolResult, error) {
-	if !x.logs(domain.LogDebug) {
+	if !x.peer.logs(domain.LogDebug) {
 		return func(domain.ToolResult, error) {}
 	}
 	begun := time.Now()
@@ -51,7 +51,7 @@ func (x *exchange) logCall(tool string) func(domain.ToolResult, error) {
 		} else if err != nil || res.IsError {
 			outcome = "error"
 		}
-		x.Log(domain.LogMessage{Level: domain.LogDebug, Logger: x.server.opts.Info.Name, Data: map[string]any{
+		x.peer.Log(domain.LogMessage{Level: domain.LogDebug, Logger: x.server.opts.Info.Name, Data: map[string]any{
 			"tool": brief.Name(tool), "outcome": outcome, "took_ms": float64(time.Since(begun).Microseconds()) / 1000,
 		}})
 	}
@@ -64,13 +64,13 @@ func (x *exchange) readResource() {
 		x.finish(nil, err)
 		return
 	}
-	x.server.exec.ReadResource(x.ctx, x.domain(), x, uri, func(r domain.ToolResult, err error) {
+	x.server.exec.ReadResource(x.ctx, x.domain(), &x.peer, uri, func(r domain.ToolResult, err error) {
 		x.finish(func(b []byte) []byte {
 			b = appendList(append(b, '{'), "contents", r.Content, func(b []byte, c domain.Content) []byte { return appendContents(b, &c) })
 			if x.meta.modern {
 				b = appendCaching(b, 0, true)
 			}
-			return x.appendMeta(appendMembers(b, r.Extra), r.Meta)
+			return x.encoder().end(appendMembers(b, r.Extra), r.Meta)
 		}, err)
 	})
 }
@@ -86,7 +86,7 @@ func (x *exchange) getPrompt() {
 		x.finish(nil, err)
 		return
 	}
-	x.server.exec.GetPrompt(x.ctx, x.domain(), x, name, args, func(p domain.PromptResult, err error) {
+	x.server.exec.GetPrompt(x.ctx, x.domain(), &x.peer, name, args, func(p domain.PromptResult, err error) {
 		x.finish(func(b []byte) []byte {
 			b = append(b, '{')
 			if p.Description != "" {
@@ -96,7 +96,7 @@ func (x *exchange) getPrompt() {
 				b = rawjson.AppendString(append(b, `{"role":`...), m.Role)
 				return append(appendBlock(append(b, `,"content":`...), &m.Content), '}')
 			})
-			return x.appendMeta(appendMembers(b, p.Extra), p.Meta)
+			return x.encoder().end(appendMembers(b, p.Extra), p.Meta)
 		}, err)
 	})
 }
@@ -141,7 +141,7 @@ func (x *exchange) complete() {
 			} else {
 				b = appendMembers(b, c.Extra)
 			}
-			return x.appendMeta(append(b, '}'), nil)
+			return x.encoder().end(append(b, '}'), nil)
 		}, err)
 	})
 }
@@ -204,6 +204,6 @@ func (x *exchange) discover() (reply, error) {
 		b = appendValue(append(b, `{"supportedVersions":`...), mcp.ValidProtocolVersions)
 		b = append(b, `,"capabilities":`+capabilities...)
 		b = appendOptional(b, "instructions", x.instructions())
-		return x.appendMeta(appendCaching(b, listTTL, x.server.opts.Places != nil), nil)
+		return x.encoder().end(appendCaching(b, listTTL, x.server.opts.Places != nil), nil)
 	}, nil
 }

@@ -77,31 +77,31 @@ func (s stateSealer) open(sealed string) (state requestState, err error) {
 }
 
 // readState reads the state that a modern request brings.
-func (x *exchange) readState() *jsonrpc.Error {
-	if !x.meta.modern {
+func (p *peer) readState() *jsonrpc.Error {
+	if !p.meta.modern {
 		return nil
 	}
-	if x.requestState != nil {
-		sealed, err := rawjson.String(x.requestState)
+	if p.requestState != nil {
+		sealed, err := rawjson.String(p.requestState)
 		if err != nil {
-			return invalidParams(`"requestState" of ` + x.Method + " must be a string")
+			return invalidParams(`"requestState" of ` + p.Method + " must be a string")
 		}
-		state, err := x.server.states.open(sealed)
-		if err != nil || state.Principal != x.who.principal.ID || string(state.Call) != string(x.callHash()) || !time.Now().Before(state.Expires) {
+		state, err := p.server.states.open(sealed)
+		if err != nil || state.Principal != p.who.principal.ID || string(state.Call) != string(p.callHash()) || !time.Now().Before(state.Expires) {
 			return invalidParams(errBadState.Error())
 		}
-		x.state = state
+		p.state = state
 	}
-	if x.inputResponses != nil && x.inputResponses[0] != '{' {
+	if p.inputResponses != nil && p.inputResponses[0] != '{' {
 		return invalidParams(`"inputResponses" must be an object`)
 	}
 	return nil
 }
 
 // callHash identifies what a request asks for, rounds aside.
-func (x *exchange) callHash() []byte {
+func (p *peer) callHash() []byte {
 	h := sha256.New()
-	for _, part := range [][]byte{[]byte(x.Method), canonical(x.name), canonical(x.uri), canonical(x.arguments)} {
+	for _, part := range [][]byte{[]byte(p.Method), canonical(p.name), canonical(p.uri), canonical(p.arguments)} {
 		sum := sha256.Sum256(part)
 		h.Write(sum[:])
 	}
@@ -123,53 +123,53 @@ const maxUnused = 16 << 10
 
 // once returns what makes a state good for one call, since a person has agreed to
 // one.
-func (x *exchange) once() string {
+func (p *peer) once() string {
 	name := rand.Text()
-	x.server.unused.Put(x.who.principal.ID, name, struct{}{}, 0)
+	p.server.unused.Put(p.who.principal.ID, name, struct{}{}, 0)
 	return name
 }
 
 // mayUse reports whether the request may use its state, which nobody else may from
 // now on.
-func (x *exchange) mayUse() bool {
-	if x.state.Once != "" {
-		_, x.agreed = x.server.unused.Take(x.who.principal.ID, x.state.Once)
-		x.state.Once = ""
+func (p *peer) mayUse() bool {
+	if p.state.Once != "" {
+		_, p.agreed = p.server.unused.Take(p.who.principal.ID, p.state.Once)
+		p.state.Once = ""
 	}
-	return x.agreed
+	return p.agreed
 }
 
 // answersSoFar returns the answers to requests if this round or an earlier one
 // has brought them all, and else the error that asks for the rest. Answers to no
 // request and invalid ones are ignored. One to a sealed request counts only if the
 // state proves that it was asked, and once.
-func (x *exchange) answersSoFar(requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+func (p *peer) answersSoFar(requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var given map[string]json.RawMessage
-	if x.inputResponses != nil {
-		_ = json.Unmarshal(x.inputResponses, &given) // it is an object
+	if p.inputResponses != nil {
+		_ = json.Unmarshal(p.inputResponses, &given) // it is an object
 	}
-	if x.state.Answers == nil {
-		x.state.Answers = map[string]json.RawMessage{}
+	if p.state.Answers == nil {
+		p.state.Answers = map[string]json.RawMessage{}
 	}
 	answers := map[string]json.RawMessage{}
 	missing := map[string]domain.InputRequest{}
 	for name, req := range requests {
-		answer, ok := x.state.Answers[name]
+		answer, ok := p.state.Answers[name]
 		if !ok {
 			answer, ok = given[name]
-			ok = ok && (!req.Sealed || slices.Contains(x.state.Asked, name)) && validAnswer(req.Method, answer)
+			ok = ok && (!req.Sealed || slices.Contains(p.state.Asked, name)) && validAnswer(req.Method, answer)
 		}
-		if ok && req.Sealed && !x.mayUse() {
-			delete(x.state.Answers, name)
+		if ok && req.Sealed && !p.mayUse() {
+			delete(p.state.Answers, name)
 			ok = false
 		}
 		if !ok {
 			missing[name] = req
 			continue
 		}
-		answers[name], x.state.Answers[name] = answer, answer
+		answers[name], p.state.Answers[name] = answer, answer
 	}
 	if len(missing) > 0 {
 		return nil, &domain.InputRequired{Requests: missing}
@@ -199,19 +199,19 @@ func validAnswer(method string, answer json.RawMessage) bool {
 }
 
 // inputRequired returns the result that has a modern client call again.
-func (x *exchange) inputRequired(required *domain.InputRequired) (reply, error) {
+func (p *peer) inputRequired(required *domain.InputRequired) (reply, error) {
 	state := requestState{
-		Principal: x.who.principal.ID, Call: x.callHash(), Expires: time.Now().Add(stateTime),
-		Asked: slices.Collect(maps.Keys(required.Requests)), Answers: x.state.Answers, Resume: required.Resume,
+		Principal: p.who.principal.ID, Call: p.callHash(), Expires: time.Now().Add(stateTime),
+		Asked: slices.Collect(maps.Keys(required.Requests)), Answers: p.state.Answers, Resume: required.Resume,
 	}
-	if x.agreed || slices.ContainsFunc(slices.Collect(maps.Values(required.Requests)), func(r domain.InputRequest) bool { return r.Sealed }) {
-		state.Once = x.once()
+	if p.agreed || slices.ContainsFunc(slices.Collect(maps.Values(required.Requests)), func(r domain.InputRequest) bool { return r.Sealed }) {
+		state.Once = p.once()
 	}
-	sealed, err := x.server.states.seal(state)
+	sealed, err := p.server.states.seal(state)
 	return func(b []byte) []byte {
 		b = appendValue(append(b, `{"inputRequests":`...), required.Requests)
 		b = appendMember(b, "requestState", sealed)
 		b = append(b, `,"resultType":"input_required"`...)
-		return x.appendMetaMember(b, nil)
+		return p.encoder().meta(b, nil)
 	}, err
 }
