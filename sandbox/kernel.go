@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/share"
 	"github.com/toolserver/toolserver/osfile"
 	"github.com/toolserver/toolserver/sandbox/confine"
@@ -105,29 +106,18 @@ func (k *Kernel) confines() bool {
 	return k.support.Seatbelt || k.method == process.MethodNamespace || k.method == process.MethodSubreaper
 }
 
-// Layers says what holds tools to policy on this machine.
-type Layers struct {
-	Enforcement string   `json:"enforcement"`
-	InForce     []string `json:"in_force"`               // each in a few words
-	Missing     []string `json:"missing,omitempty"`      // what of the policy is not enforced, why, and what would help
-	SideEffects []string `json:"side_effects,omitempty"` // ordinary work that fails because of how it is enforced
-	Presets     []string `json:"presets,omitempty"`      // of tool chains that are in force
-	Caches      string   `json:"caches,omitempty"`       // the directory where commands keep theirs
-	Notice      string   `json:"notice,omitempty"`       // what each result says of what is missing
-}
-
 // maxNoticed is how many gaps each result names.
 const maxNoticed = 5
 
 // Layers finds out which layers are in force for the commands. It takes some
 // milliseconds the first time.
-func (c *Commands) Layers() Layers {
+func (c *Commands) Layers() domain.SandboxLayers {
 	c.kernel.ready()
 	parsed := "commands: parsed and checked"
 	if listed, err := c.Listed(); err == nil && !listed {
 		parsed = "commands: parsed, and checked by the files they spell out (there is no list of commands)"
 	}
-	l := Layers{
+	l := domain.SandboxLayers{
 		Enforcement: c.policy.enforcement(),
 		InForce:     []string{"paths: checked on the opened file", parsed, "process tree: " + string(c.kernel.method)},
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
@@ -74,13 +75,13 @@ func (s *Sandbox) TakeEffect() { s.kernel.network.apply(&s.fetches) }
 func (s *Sandbox) WorkingDirectory() string { return s.policy.WorkingDirectory }
 
 // Layers says what holds commands to the policy on this machine.
-func (s *Sandbox) Layers() Layers {
+func (s *Sandbox) Layers() domain.SandboxLayers {
 	for _, o := range s.policy.Owners {
 		if c := s.commands[o.Tool]; c != nil {
 			return c.Layers()
 		}
 	}
-	return Layers{Enforcement: s.policy.enforcement()}
+	return domain.SandboxLayers{Enforcement: s.policy.enforcement()}
 }
 
 // For returns the capabilities of a tool.

@@ -329,7 +329,7 @@ func (t tool) explain(ctx context.Context, args domain.Arguments) (domain.Explan
 	if err != nil {
 		return domain.Explanation{}, err
 	}
-	layers := domain.SandboxLayers(t.commands.Layers())
+	layers := t.commands.Layers()
 	e := domain.Explanation{Layers: &layers, Allowed: v.Allowed, Rule: v.Rule, Reason: v.Reason, Reads: v.Reads, Writes: v.Writes}
 	e.Stopped = t.commands.Foreseen(v)
 	for _, argv := range v.Argv {

@@ -291,7 +291,7 @@ func (a *App) Config() *config.Loaded { return a.now.Load().config }
 func (a *App) User() domain.Principal { return a.now.Load().user }
 
 // Layers returns the sandbox layers that enforce the policy in force.
-func (a *App) Layers() sandbox.Layers { return a.now.Load().box.Layers() }
+func (a *App) Layers() domain.SandboxLayers { return a.now.Load().box.Layers() }
 
 // Executor returns what runs calls, with the registry of everything offered.
 func (a *App) Executor() *domain.Executor { return a.exec }
