@@ -3,14 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 )
-
-// bundle returns the name of the bundle of a platform.
-func (r *release) bundle(p platform) string {
-	return fmt.Sprintf("%s-%s-%s-%s.mcpb", project, r.version, p.os, p.arch)
-}
 
 // bundles writes what Claude Desktop and others install by a click. They name a
 // system, but no processor: there is one for each.
@@ -49,7 +43,7 @@ func (r *release) bundles(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := r.write(r.bundle(p), data); err != nil {
+		if err := r.out.write(r.version.bundle(p), data); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ func (r *release) catalogs(context.Context) error {
 		return err
 	}
 	for name, data := range map[string][]byte{"mcp-registry/server.json": server, "scoop/" + project + ".json": scoop} {
-		if err := r.write(name, data); err != nil {
+		if err := r.out.write(name, data); err != nil {
 			return err
 		}
 	}
@@ -37,7 +37,7 @@ func (r *release) catalogs(context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := r.write(name, data); err != nil {
+		if err := r.out.write(name, data); err != nil {
 			return err
 		}
 	}
@@ -47,9 +47,9 @@ func (r *release) catalogs(context.Context) error {
 // fill fills a template in.
 func (r *release) fill(source string) ([]byte, error) {
 	t, err := template.New(source).Funcs(template.FuncMap{
-		"sum":  func(p platform) string { return r.sums[r.archive(p)] },
-		"url":  func(p platform) string { return r.download(r.archive(p)) },
-		"base": func(p platform) string { return strings.TrimSuffix(r.archive(p), ".zip") },
+		"sum":  func(p platform) string { return r.out.sums[r.version.archive(p)] },
+		"url":  func(p platform) string { return r.version.download(r.version.archive(p)) },
+		"base": func(p platform) string { return strings.TrimSuffix(r.version.archive(p), ".zip") },
 		"of": func(system string) []platform {
 			return slices.DeleteFunc(slices.Clone(r.platforms), func(p platform) bool { return p.os != system })
 		},
@@ -92,7 +92,7 @@ func (r *release) serverJSON() object {
 	}
 	for _, p := range r.platforms {
 		packages = append(packages, object{
-			"registryType": "mcpb", "identifier": r.download(r.bundle(p)), "fileSha256": r.sums[r.bundle(p)], "transport": stdio,
+			"registryType": "mcpb", "identifier": r.version.download(r.version.bundle(p)), "fileSha256": r.out.sums[r.version.bundle(p)], "transport": stdio,
 		})
 	}
 	return object{
@@ -110,8 +110,8 @@ func (r *release) scoop() object {
 			continue
 		}
 		bits := map[string]string{"amd64": "64bit", "arm64": "arm64"}[p.arch]
-		found[bits] = object{"url": r.download(r.archive(p)), "hash": r.sums[r.archive(p)], "extract_dir": strings.TrimSuffix(r.archive(p), ".zip")}
-		next := release{version: "$version"}
+		found[bits] = object{"url": r.version.download(r.version.archive(p)), "hash": r.out.sums[r.version.archive(p)], "extract_dir": strings.TrimSuffix(r.version.archive(p), ".zip")}
+		next := version("$version")
 		update[bits] = object{"url": next.download(next.archive(p)), "extract_dir": strings.TrimSuffix(next.archive(p), ".zip")}
 	}
 	return object{

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -40,7 +39,7 @@ func (r *release) images(ctx context.Context) error {
 // each processor, an archive that docker load reads. The tag is the version with a
 // suffix.
 func (r *release) image(ctx context.Context, suffix string, base func(ctx context.Context, arch string) ([]file, error)) error {
-	tag, err := name.NewTag(imageName + ":" + r.version + suffix)
+	tag, err := name.NewTag(imageName + ":" + string(r.version) + suffix)
 	if err != nil {
 		return err
 	}
@@ -66,13 +65,13 @@ func (r *release) image(ctx context.Context, suffix string, base func(ctx contex
 			return err
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{
-			Platform: &v1.Platform{OS: p.os, Architecture: p.arch}, Annotations: map[string]string{"org.opencontainers.image.ref.name": r.version + suffix},
+			Platform: &v1.Platform{OS: p.os, Architecture: p.arch}, Annotations: map[string]string{"org.opencontainers.image.ref.name": string(r.version) + suffix},
 		}})
 		var b bytes.Buffer
 		if err := tarball.Write(tag, image, &b); err != nil {
 			return err
 		}
-		if err := r.write(fmt.Sprintf("%s_%s_image%s_%s.docker.tar", project, r.version, suffix, p.arch), b.Bytes()); err != nil {
+		if err := r.out.write(fmt.Sprintf("%s_%s_image%s_%s.docker.tar", project, r.version, suffix, p.arch), b.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -91,7 +90,7 @@ func (r *release) image(ctx context.Context, suffix string, base func(ctx contex
 	if err != nil {
 		return err
 	}
-	return r.write(fmt.Sprintf("%s_%s_image%s.oci.tar", project, r.version, suffix), data)
+	return r.out.write(fmt.Sprintf("%s_%s_image%s.oci.tar", project, r.version, suffix), data)
 }
 
 // filesBelow returns the files of a directory as entries of an archive.
@@ -164,7 +163,7 @@ func (r *release) assembled(p platform, layers [][]file) (v1.Image, error) {
 			Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/home/" + project},
 			Labels: map[string]string{
 				"io.modelcontextprotocol.server.name": registryName, "org.opencontainers.image.title": project, "org.opencontainers.image.description": summary,
-				"org.opencontainers.image.version": r.version, "org.opencontainers.image.revision": r.commit, "org.opencontainers.image.created": r.date.Format(time.RFC3339),
+				"org.opencontainers.image.version": string(r.version), "org.opencontainers.image.revision": r.commit, "org.opencontainers.image.created": r.date.Format(time.RFC3339),
 				"org.opencontainers.image.source": homepage, "org.opencontainers.image.licenses": license,
 			},
 		},
@@ -181,7 +180,7 @@ func (r *release) assembled(p platform, layers [][]file) (v1.Image, error) {
 		if err != nil {
 			return nil, err
 		}
-		image, err = mutate.Append(image, mutate.Addendum{Layer: layer, MediaType: types.OCILayer, History: v1.History{Created: created, CreatedBy: strings.Join([]string{project, r.version}, " ")}})
+		image, err = mutate.Append(image, mutate.Addendum{Layer: layer, MediaType: types.OCILayer, History: v1.History{Created: created, CreatedBy: project + " " + string(r.version)}})
 		if err != nil {
 			return nil, err
 		}

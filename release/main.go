@@ -9,11 +9,9 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -29,15 +27,16 @@ import (
 
 // A release is one version, made from one commit.
 type release struct {
-	root, work, out string
-	version, commit string
-	date            time.Time
-	platforms       []platform
-	binaries        map[platform]string
-	host            string // the binary that runs here
-	pages           []file // completions and the man page
-	sums            map[string]string
-	debian          bool // make the default image, of Debian's packages
+	root, work string
+	out        output
+	version    version
+	commit     string
+	date       time.Time
+	platforms  []platform
+	binaries   map[platform]string
+	host       string // the binary that runs here
+	pages      []file // completions and the man page
+	debian     bool   // make the default image, of Debian's packages
 }
 
 func main() {
@@ -65,8 +64,8 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r := &release{root: root, version: flags.Arg(0), platforms: platforms(), binaries: map[platform]string{}, sums: map[string]string{}, debian: *debian}
-	if _, err := semver.StrictNewVersion(r.version); err != nil {
+	r := &release{root: root, version: version(flags.Arg(0)), platforms: platforms(), binaries: map[platform]string{}, debian: *debian}
+	if _, err := semver.StrictNewVersion(flags.Arg(0)); err != nil {
 		return fmt.Errorf("%q is no semantic version, such as 0.1.0 or 0.2.0-rc.1: %w", r.version, err)
 	}
 	if *only != "" {
@@ -128,7 +127,7 @@ func (r *release) source(ctx context.Context, modified bool) error {
 // into makes the release in a directory, all of it or nothing.
 func (r *release) into(ctx context.Context, out string) (err error) {
 	if out == "" {
-		out = filepath.Join(r.root, "build", "release", r.version)
+		out = filepath.Join(r.root, "build", "release", string(r.version))
 	}
 	if _, err := os.Lstat(out); err == nil {
 		return fmt.Errorf("%s exists; remove it first", out)
@@ -136,10 +135,11 @@ func (r *release) into(ctx context.Context, out string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err
 	}
-	if r.out, err = os.MkdirTemp(filepath.Dir(out), ".release-*"); err != nil {
+	r.out.sums = map[string]string{}
+	if r.out.dir, err = os.MkdirTemp(filepath.Dir(out), ".release-*"); err != nil {
 		return err
 	}
-	defer os.RemoveAll(r.out)
+	defer os.RemoveAll(r.out.dir)
 	if r.work, err = os.MkdirTemp("", "release-*"); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (r *release) into(ctx context.Context, out string) (err error) {
 		make func(context.Context) error
 	}{
 		{"binaries", r.buildAll}, {"completions and man page", r.describe}, {"archives", r.archives}, {"packages", r.packages},
-		{"images", r.images}, {"bundles", r.bundles}, {"npm packages", r.npm}, {"catalogs", r.catalogs}, {"checksums", r.checksums},
+		{"images", r.images}, {"bundles", r.bundles}, {"npm packages", r.npm}, {"catalogs", r.catalogs}, {"checksums", r.out.checksums},
 	} {
 		start := time.Now()
 		if err := part.make(ctx); err != nil {
@@ -157,10 +157,10 @@ func (r *release) into(ctx context.Context, out string) (err error) {
 		}
 		fmt.Fprintf(os.Stderr, "%6.1f s  %s\n", time.Since(start).Seconds(), part.name)
 	}
-	if err := os.Chmod(r.out, 0o755); err != nil {
+	if err := os.Chmod(r.out.dir, 0o755); err != nil {
 		return err
 	}
-	return os.Rename(r.out, out)
+	return os.Rename(r.out.dir, out)
 }
 
 func (r *release) buildAll(ctx context.Context) (err error) {
@@ -188,20 +188,10 @@ func (r *release) text(name string) (file, error) {
 	return file{name: name, mode: 0o644, data: data}, err
 }
 
-// write adds a file to the release.
-func (r *release) write(name string, data []byte) error {
-	path := filepath.Join(r.out, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	r.sums[name] = fmt.Sprintf("%x", sha256.Sum256(data))
-	return os.WriteFile(path, data, 0o644)
-}
-
 // archives writes what people download and unpack.
 func (r *release) archives(context.Context) error {
 	for _, p := range r.platforms {
-		name := r.archive(p)
+		name := r.version.archive(p)
 		base := strings.TrimSuffix(strings.TrimSuffix(name, ".zip"), ".tar.gz")
 		binary, err := r.binary(p, p.program())
 		if err != nil {
@@ -226,40 +216,16 @@ func (r *release) archives(context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := r.write(name, data); err != nil {
+		if err := r.out.write(name, data); err != nil {
 			return err
 		}
 		bom, err := r.sbom(p, binary.data)
 		if err != nil {
 			return err
 		}
-		if err := r.write(base+".cdx.json", bom); err != nil {
+		if err := r.out.write(base+".cdx.json", bom); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// archive returns the name of the archive of a platform.
-func (r *release) archive(p platform) string {
-	extension := ".tar.gz"
-	if p.os == "windows" {
-		extension = ".zip"
-	}
-	return strings.Join([]string{project, r.version, p.os, p.arch}, "_") + extension
-}
-
-// checksums writes the SHA-256 of every file, as sha256sum -c reads them.
-func (r *release) checksums(context.Context) error {
-	var lines strings.Builder
-	err := fs.WalkDir(os.DirFS(r.out), ".", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			fmt.Fprintf(&lines, "%s  %s\n", r.sums[path], path)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return r.write("checksums.txt", []byte(lines.String()))
 }

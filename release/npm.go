@@ -65,5 +65,5 @@ func (r *release) npmPackage(about object, files ...file) error {
 		return err
 	}
 	name := strings.ReplaceAll(strings.TrimPrefix(about["name"].(string), "@"), "/", "-")
-	return r.write("npm/"+name+"-"+r.version+".tgz", data)
+	return r.out.write("npm/"+name+"-"+string(r.version)+".tgz", data)
 }

@@ -56,7 +56,7 @@ func (r *release) systemPackage(p platform, format string) error {
 		return err
 	}
 	info := nfpm.WithDefaults(&nfpm.Info{
-		Name: project, Arch: p.arch, Platform: p.os, Version: r.version, Release: "1", Section: "utils", Priority: "optional",
+		Name: project, Arch: p.arch, Platform: p.os, Version: string(r.version), Release: "1", Section: "utils", Priority: "optional",
 		Maintainer: maintainer, Vendor: owner, Homepage: homepage, License: license, Description: synopsis + "\n" + wrapped(description, 76),
 		MTime: r.date, DisableGlobbing: true,
 		Overridables: nfpm.Overridables{
@@ -75,7 +75,7 @@ func (r *release) systemPackage(p platform, format string) error {
 	if err := packager.Package(info, &b); err != nil {
 		return err
 	}
-	return r.write(packager.ConventionalFileName(info), b.Bytes())
+	return r.out.write(packager.ConventionalFileName(info), b.Bytes())
 }
 
 // wrapped breaks a text into lines.

@@ -1,5 +1,10 @@
 package main
 
+import (
+	"fmt"
+	"strings"
+)
+
 // What the project is called where it is published. Whoever publishes a fork changes
 // this file and nothing else.
 const (
@@ -18,9 +23,26 @@ const (
 	wingetName   = "Toolserver.Toolserver"     // publisher and package
 )
 
+// A version has its number in the names of its files.
+type version string
+
+// archive returns the name of the archive of a platform.
+func (v version) archive(p platform) string {
+	extension := ".tar.gz"
+	if p.os == "windows" {
+		extension = ".zip"
+	}
+	return strings.Join([]string{project, string(v), p.os, p.arch}, "_") + extension
+}
+
+// bundle returns the name of the bundle of a platform.
+func (v version) bundle(p platform) string {
+	return fmt.Sprintf("%s-%s-%s-%s.mcpb", project, v, p.os, p.arch)
+}
+
 // download returns the address at which a file of the release will be.
-func (r *release) download(file string) string {
-	return homepage + "/releases/download/v" + r.version + "/" + file
+func (v version) download(file string) string {
+	return homepage + "/releases/download/v" + string(v) + "/" + file
 }
 
 // A secret is a credential that people give in forms of clients.
