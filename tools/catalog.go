@@ -10,6 +10,7 @@ import (
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/tools/anthropic"
+	"github.com/toolserver/toolserver/tools/discovery"
 	"github.com/toolserver/toolserver/tools/files"
 	"github.com/toolserver/toolserver/tools/google"
 	"github.com/toolserver/toolserver/tools/linkedin"
@@ -19,7 +20,6 @@ import (
 	"github.com/toolserver/toolserver/tools/utility"
 	"github.com/toolserver/toolserver/tools/web"
 	"github.com/toolserver/toolserver/tools/websearch"
-	"github.com/toolserver/toolserver/upstream"
 )
 
 // Declared returns what the built-in tools declare, whether or not the configuration
@@ -27,7 +27,7 @@ import (
 func Declared() []declare.Group {
 	return append([]declare.Group{
 		utility.Declared(), files.Declared(), shell.Declared(), system.Declared(), web.Declared(), websearch.Declared(),
-		linkedin.Declared(), anthropic.Declared(), meta.Declared(), upstream.Declared(),
+		linkedin.Declared(), anthropic.Declared(), meta.Declared(), discovery.Declared(),
 	}, google.Declared()...)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/text/jq"
 	"github.com/toolserver/toolserver/tools/anthropic"
+	"github.com/toolserver/toolserver/tools/discovery"
 	"github.com/toolserver/toolserver/tools/files"
 	"github.com/toolserver/toolserver/tools/files/content"
 	"github.com/toolserver/toolserver/tools/google"
@@ -24,7 +25,6 @@ import (
 	"github.com/toolserver/toolserver/tools/utility"
 	"github.com/toolserver/toolserver/tools/web"
 	"github.com/toolserver/toolserver/tools/websearch"
-	"github.com/toolserver/toolserver/upstream"
 )
 
 // Deps is what the built-in families are made from.
@@ -44,7 +44,7 @@ type Deps struct {
 	Anthropic    anthropic.Options
 	Google       google.Deps // without what the others say
 
-	Finder  upstream.Finder
+	Finder  discovery.Finder
 	Servers int // of mcp_servers
 
 	CapabilitiesFile string // empty for [meta.DefaultFile]

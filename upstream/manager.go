@@ -16,8 +16,8 @@ import (
 	"github.com/toolserver/toolserver/sandbox"
 )
 
-// Owner is what servers are handed: processes, connections and state.
-const Owner = ExecName
+// Owner is the tool that declares what servers are handed: processes, connections and state.
+const Owner = "mcp_exec"
 
 // Deps is what servers are made from.
 type Deps struct {

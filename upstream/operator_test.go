@@ -88,3 +88,9 @@ func TestReportAllowed(t *testing.T) {
 	cancel()
 	s.Settle(ended, "") // does not wait for a server that nobody has started
 }
+
+func TestOwnName(t *testing.T) {
+	if s := (&Settings{URL: "https://example.com/mcp"}); len(s.Check(BuiltIn)) != 1 || len(s.Check("other")) != 0 {
+		t.Errorf("%v, %v", s.Check(BuiltIn), s.Check("other"))
+	}
+}

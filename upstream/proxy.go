@@ -207,7 +207,6 @@ func (e *unavailableError) Unwrap() error { return e.reason }
 const (
 	retryable = "retryable" // later, or again
 	permanent = "permanent" // not with this call
-	badInput  = "input"     // with other arguments
 	noAuth    = "auth"      // after somebody has signed in
 )
 

@@ -172,6 +172,9 @@ func CheckURL(text string) error {
 	return nil
 }
 
+// BuiltIn stands for this server where the server of a tool is named.
+const BuiltIn = "toolserver"
+
 // A Mistake is what is wrong with an entry, at a key below it.
 type Mistake struct{ Key, Problem string }
 

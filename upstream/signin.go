@@ -37,7 +37,7 @@ func (s *Server) signIn(ctx context.Context, _ struct{}) (domain.ToolResult, err
 	if err != nil {
 		return domain.ToolResult{}, s.failure(ctx, s.enter.Name, err)
 	}
-	return domain.Text(fmt.Sprintf("You are signed in to server %s. It has %d tools; %s lists them.", s.name, len(s.ToolNames()), ListName)), nil
+	return domain.Text(fmt.Sprintf("You are signed in to server %s. It has %d tools; mcp_list_tools lists them.", s.name, len(s.ToolNames()))), nil
 }
 
 // signingIn does something for the caller whose context is given, who signs in if the server requires that: then it is done again.

@@ -24,6 +24,7 @@ import (
 	"github.com/toolserver/toolserver/server"
 	"github.com/toolserver/toolserver/text/jq"
 	"github.com/toolserver/toolserver/tools"
+	"github.com/toolserver/toolserver/tools/discovery"
 	"github.com/toolserver/toolserver/tools/files"
 	"github.com/toolserver/toolserver/tools/google"
 	"github.com/toolserver/toolserver/tools/resources"
@@ -234,7 +235,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 		Web:    web.Options{Timeout: cfg.Tools["web_fetch"].Timeout, UserAgent: cfg.Web.UserAgent, MaxChars: cfg.Limits.MaxResultChars},
 		Search: cfg.Web.Search, LinkedIn: cfg.LinkedIn, Anthropic: cfg.Anthropic,
 		Google:   google.Deps{Options: cfg.Google, Disabled: google.DisabledOf(cfg.Tools), Host: a.host(cfg), Open: a.openBrowser},
-		Finder:   upstream.Finder{Catalog: a.exec.Registry.Catalog, Everything: cfg.Discovery.Mode == domain.DiscoverSearch, Results: a.results, Selector: a.selector},
+		Finder:   discovery.Finder{Catalog: a.exec.Registry.Catalog, Everything: cfg.Discovery.Mode == domain.DiscoverSearch, Results: a.results, Selector: a.selector},
 		Selector: a.selector,
 		Servers:  len(cfg.Servers),
 		Catalog:  a.told, CapabilitiesFile: cfg.CapabilitiesFile,

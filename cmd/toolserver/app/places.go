@@ -8,8 +8,8 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/redact"
+	"github.com/toolserver/toolserver/tools/discovery"
 	"github.com/toolserver/toolserver/tools/files"
-	"github.com/toolserver/toolserver/upstream"
 )
 
 // maxPlaces bounds the directories that instructions name, and maxPlace each of them, because
@@ -23,7 +23,7 @@ const (
 // principal may use, and of which other servers.
 func (a *App) places(p domain.Principal) (text string) {
 	catalog := a.exec.Registry.Catalog()
-	defer func() { text += upstream.Instructions(a.Servers(), catalog, p) }()
+	defer func() { text += discovery.Instructions(a.Servers(), catalog, p) }()
 	may := func(tools ...string) bool {
 		return slices.ContainsFunc(catalog.Tools(), func(t *domain.Tool) bool {
 			return slices.Contains(tools, cmp.Or(t.Offered, t.Name)) && catalog.Why(p, t.Name) == ""

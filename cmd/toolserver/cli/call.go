@@ -12,7 +12,7 @@ import (
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/nearest"
 	"github.com/toolserver/toolserver/tools"
-	"github.com/toolserver/toolserver/upstream"
+	"github.com/toolserver/toolserver/tools/discovery"
 )
 
 // callCommand runs any tool by its name.
@@ -83,7 +83,7 @@ func (g *globals) run(cmd *cobra.Command, m menu, args []string) error {
 // listCategory lists the tools of a category.
 func (g *globals) listCategory(cmd *cobra.Command, category string) error {
 	return g.with(func(a *app.App) error {
-		if category == upstream.Category {
+		if category == discovery.Category {
 			a.KeptServers()
 		}
 		m := menu{category: category}
@@ -93,7 +93,7 @@ func (g *globals) listCategory(cmd *cobra.Command, category string) error {
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "usage: %s TOOL [ARGUMENTS]\n\n", cmd.CommandPath())
 		for _, t := range list {
-			fmt.Fprintf(cmd.OutOrStdout(), "  %-18s %s\n", m.word(t), upstream.Summary(t.Description))
+			fmt.Fprintf(cmd.OutOrStdout(), "  %-18s %s\n", m.word(t), discovery.Summary(t.Description))
 		}
 		missing := slices.DeleteFunc(slices.Clone(a.Executor().Registry.Catalog().Missing()), func(m domain.Missing) bool { return m.Category != category })
 		for _, m := range domain.Joined(missing) {

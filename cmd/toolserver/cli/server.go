@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/tools/discovery"
 	"github.com/toolserver/toolserver/tools/meta"
 	"github.com/toolserver/toolserver/upstream"
 )
@@ -82,7 +83,7 @@ func (g *globals) listServer(cmd *cobra.Command, name string) error {
 		}
 		fmt.Fprintf(out, "usage: toolserver %s TOOL [ARGUMENTS]\n\n", name)
 		for _, t := range list {
-			fmt.Fprintf(out, "  %-18s %s\n", domain.Visible(m.word(t)), domain.Visible(upstream.Summary(t.Description)))
+			fmt.Fprintf(out, "  %-18s %s\n", domain.Visible(m.word(t)), domain.Visible(discovery.Summary(t.Description)))
 		}
 		if r := chosen[0].Report(); r.Reason != "" {
 			fmt.Fprintf(out, "unavailable: %s\n", domain.Visible(r.Reason))
@@ -94,7 +95,7 @@ func (g *globals) listServer(cmd *cobra.Command, name string) error {
 // attachFor attaches the servers that a built-in tool works with: one that lists their tools
 // takes what is kept, one that calls them the server that its arguments name.
 func attachFor(ctx context.Context, a *app.App, tool *domain.Tool, arguments json.RawMessage) {
-	if tool.Origin.Server != "" || tool.Category != upstream.Category && tool.Name != meta.RefreshName {
+	if tool.Origin.Server != "" || tool.Category != discovery.Category && tool.Name != meta.RefreshName {
 		return
 	}
 	chosen := a.Servers()
@@ -104,7 +105,7 @@ func attachFor(ctx context.Context, a *app.App, tool *domain.Tool, arguments jso
 	}
 	ctx, cancel := context.WithTimeout(ctx, overall)
 	defer cancel()
-	if tool.Name == upstream.ExecName {
+	if tool.Name == discovery.ExecName {
 		a.CallServers(ctx, chosen)
 		return
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/toolserver/toolserver/domain/nearest"
 	"github.com/toolserver/toolserver/server"
 	"github.com/toolserver/toolserver/tools"
+	"github.com/toolserver/toolserver/tools/discovery"
 	"github.com/toolserver/toolserver/upstream"
 	"github.com/toolserver/toolserver/upstream/search"
 )
@@ -174,7 +175,7 @@ func printTable(w io.Writer, tools []*domain.Tool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "TOOL\tCATEGORY\tWHAT IT DOES")
 	for _, tool := range tools {
-		does := domain.Visible(upstream.Summary(tool.Description))
+		does := domain.Visible(discovery.Summary(tool.Description))
 		if tool.Disabled {
 			does += " (disabled in the configuration)"
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/tools/discovery"
 	"github.com/toolserver/toolserver/upstream"
 )
 
@@ -302,7 +303,7 @@ func printServerTools(cmd *cobra.Command, a *app.App, s *upstream.Server, asJSON
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "TOOL\tSERVER'S NAME\tWHAT IT DOES")
 	for _, tool := range tools {
-		does := domain.Visible(upstream.Summary(cmp.Or(tool.Title, tool.Does)))
+		does := domain.Visible(discovery.Summary(cmp.Or(tool.Title, tool.Does)))
 		if tool.Disabled {
 			does += " (disabled in the configuration)"
 		}

@@ -1,4 +1,4 @@
-package upstream
+package discovery
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/redact"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 // Bounds of what models are told of servers when they begin, in bytes.
@@ -16,7 +17,7 @@ const (
 
 // Instructions returns what a principal is told of the servers that it may use: how tools
 // are found that lists leave out, and what the servers say themselves.
-func Instructions(servers []*Server, catalog *domain.Catalog, p domain.Principal) (all string) {
+func Instructions(servers []*upstream.Server, catalog *domain.Catalog, p domain.Principal) (all string) {
 	if hidden := catalog.Hidden(p); hidden > 0 {
 		all = fmt.Sprintf(" %d more tools are not listed: find them with %s, and call them with %s.", hidden, SearchName, ExecName)
 	}
@@ -29,7 +30,7 @@ func Instructions(servers []*Server, catalog *domain.Catalog, p domain.Principal
 		if room := min(maxInstructions, maxAllInstructions-len(all)); len(text) > room {
 			text = strings.ToValidUTF8(text[:max(room, 0)], "") + "... (" + InfoName + " has the rest)"
 		}
-		all += "\n\n## MCP server " + s.name + "\n" + text
+		all += "\n\n## MCP server " + s.Server() + "\n" + text
 	}
 	return all
 }

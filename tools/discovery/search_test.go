@@ -1,4 +1,4 @@
-package upstream
+package discovery
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ func TestSearchIsShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := func(file string, v any) {
-		b, err := os.ReadFile("search/testdata/" + file)
+		b, err := os.ReadFile("../../upstream/search/testdata/" + file)
 		if err == nil {
 			err = json.Unmarshal(b, v)
 		}
@@ -44,7 +44,7 @@ func TestSearchIsShort(t *testing.T) {
 			}
 			tools = append(tools, string(b))
 		}
-		registry.Register(domain.FixedSource(s.Server, offered(t, testServer(t, s.Server, Settings{}), tools...), nil))
+		registry.Register(domain.FixedSource(s.Server, offered(t, s.Server, tools...), nil))
 	}
 	registry.Register(domain.FixedSource("own", Finder{Catalog: registry.Catalog}.Offer(1), nil))
 	exec := domain.NewExecutor(registry, domain.NewResultStore(0), domain.Settings{}, func(*domain.CallRecord) {})

@@ -1,4 +1,6 @@
-package upstream
+// Package discovery has the tools that find, describe and call tools of other MCP servers, which lists leave out where there
+// are many.
+package discovery
 
 import (
 	"cmp"
@@ -14,6 +16,7 @@ import (
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/text/jq"
+	"github.com/toolserver/toolserver/upstream"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
@@ -22,7 +25,7 @@ const (
 	ListName   = "mcp_list_tools"
 	SearchName = "mcp_search"
 	InfoName   = "mcp_info"
-	ExecName   = "mcp_exec"
+	ExecName   = upstream.Owner
 )
 
 // Category is that of the tools that find and call tools of servers.
@@ -39,9 +42,6 @@ func Declared() declare.Group {
 	}}
 }
 
-// BuiltIn stands for the server itself where the server of a tool is named.
-const BuiltIn = "toolserver"
-
 // Finder is what the tools that find tools work with.
 type Finder struct {
 	Catalog    func() *domain.Catalog // what is in force
@@ -55,28 +55,30 @@ type Finder struct {
 // Offer returns the tools, or why they are missing.
 func (f Finder) Offer(servers int) (o domain.Offer) {
 	f.searcher = new(searcher)
+	looks := domain.Annotations{ReadOnly: true, Idempotent: true}
 	made := []domain.Tool{
 		domain.Define(domain.Tool{
 			Name: ListName, Title: "List tools of MCP servers", Category: Category, Listing: domain.ListedAlways,
-			Description: "List the tools of the connected MCP servers, with a line about each. To find a tool for a task, use mcp_search; for its arguments, mcp_info. " +
-				"Shows 100 tools at a time.",
-			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "list the tools of other MCP servers", Target: []string{"server"},
+			Description: "List the tools of the connected MCP servers, with a line about each. To find a tool for a task, use mcp_search; " +
+				"for its arguments, mcp_info. Shows 100 tools at a time.",
+			Annotations: looks, Ability: "list the tools of other MCP servers", Target: []string{"server"},
 		}, f.list),
 		domain.Define(domain.Tool{
 			Name: SearchName, Title: "Find a tool of an MCP server", Category: Category, Listing: domain.ListedAlways,
-			Description: "Find tools of the connected MCP servers by what they do, in plain words. Returns the best, with their arguments (? may be left out, [] a list, {} an object) " +
-				"and the schema of the first; mcp_info has the others, mcp_exec calls them. " +
+			Description: "Find tools of the connected MCP servers by what they do, in plain words. Returns the best, with their arguments " +
+				"(? may be left out, [] a list, {} an object) and the schema of the first; mcp_info has the others, mcp_exec calls them. " +
 				"Use it first when no listed tool fits the task.",
-			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "find tools of other MCP servers by what they do", Target: []string{"query", "server"},
+			Annotations: looks, Ability: "find tools of other MCP servers by what they do", Target: []string{"query", "server"},
 		}, f.search),
 		domain.Define(domain.Tool{
 			Name: InfoName, Title: "Describe a tool of an MCP server", Category: Category, Listing: domain.ListedAlways,
 			Description: "Describe a tool of a connected MCP server: what it does, and the schema of its arguments, as mcp_exec needs them.",
-			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "describe the arguments of their tools", Target: []string{"server", "tool"},
+			Annotations: looks, Ability: "describe the arguments of their tools", Target: []string{"server", "tool"},
 		}, f.info),
 		domain.Define(domain.Tool{
 			Name: ExecName, Title: "Call a tool of an MCP server", Category: Category, Listing: domain.ListedAlways,
-			Description: "Call a tool of a connected MCP server, also one that is not in the list of tools. Get the schema of its arguments from mcp_info or mcp_search first.",
+			Description: "Call a tool of a connected MCP server, also one that is not in the list of tools. " +
+				"Get the schema of its arguments from mcp_info or mcp_search first.",
 			Annotations: domain.Annotations{Destructive: true, OpenWorld: true}, Ability: "call any of their tools", Target: []string{"server", "tool"},
 			Uses: domain.Reads | domain.Writes | domain.Keeps,
 		}, f.exec),
@@ -86,7 +88,9 @@ func (f Finder) Offer(servers int) (o domain.Offer) {
 		return o
 	}
 	for _, t := range made {
-		o.Missing = append(o.Missing, domain.Missing{Kind: domain.KindTool, Name: t.Name, Category: Category, Reason: "needs a server in mcp_servers of the configuration"})
+		o.Missing = append(o.Missing, domain.Missing{
+			Kind: domain.KindTool, Name: t.Name, Category: Category, Reason: "needs a server in mcp_servers of the configuration",
+		})
 	}
 	return o
 }
@@ -102,9 +106,9 @@ func (f Finder) all(catalog *domain.Catalog) (all []found) {
 	for _, t := range catalog.Tools() {
 		at := found{t, t.Origin.Server, t.Origin.Tool}
 		if at.server == "" {
-			at.server, at.name = BuiltIn, t.Name
+			at.server, at.name = upstream.BuiltIn, t.Name
 		}
-		if at.server != BuiltIn || f.Everything && t.Listing != domain.ListedAlways {
+		if at.server != upstream.BuiltIn || f.Everything && t.Listing != domain.ListedAlways {
 			all = append(all, at)
 		}
 	}
@@ -176,7 +180,8 @@ const pageSize = 100
 func (f Finder) list(ctx context.Context, in listInput) (domain.ToolResult, error) {
 	all := f.tools(domain.SessionOf(ctx).Principal, in.Server)
 	if len(all) == 0 && in.Server != "" {
-		return domain.Failure("not_found", fmt.Sprintf("no server %q with tools for you", brief.Name(in.Server)), "Call mcp_list_tools without a server for those there are."), nil
+		return domain.Failure("not_found", fmt.Sprintf("no server %q with tools for you", brief.Name(in.Server)),
+			"Call mcp_list_tools without a server for those there are."), nil
 	}
 	list := domain.ListFrom(all, in.Offset)
 	list.Entries = list.Entries[:min(pageSize, len(list.Entries))]
@@ -232,7 +237,8 @@ type execInput struct {
 	Server string         `json:"server" min:"1" max:"64" doc:"Name of the server."`
 	Tool   string         `json:"tool" min:"1" max:"256" doc:"Name of the tool at that server."`
 	Args   map[string]any `json:"args,omitempty" also:"arguments params parameters input" doc:"Arguments, as the tool's schema describes them."`
-	Select string         `json:"select,omitempty" also:"jq filter" doc:"Program of jq that returns only parts of a result that is JSON, such as .items[] | {id, name}."`
+
+	Select string `json:"select,omitempty" also:"jq filter" doc:"Program of jq that returns only parts of a result that is JSON, such as .items[] | {id, name}."`
 }
 
 func (f Finder) exec(ctx context.Context, in execInput) (domain.ToolResult, error) {
@@ -282,9 +288,9 @@ func valueOf(r domain.ToolResult) (value json.RawMessage) {
 
 // upstreamFailure returns the error of a server as a result with an error type.
 func upstreamFailure(t found, e *domain.Error) domain.ToolResult {
-	kind, failure, hint := "upstream_error", permanent, "The server "+t.server+" reports this; do not repeat the call as it is."
+	kind, failure, hint := "upstream_error", "permanent", "The server "+t.server+" reports this; do not repeat the call as it is."
 	if e.Code == domain.CodeInvalidParams {
-		kind, failure, hint = "invalid_arguments", badInput, "Correct the arguments; mcp_info has the schema."
+		kind, failure, hint = "invalid_arguments", "input", "Correct the arguments; mcp_info has the schema."
 	}
 	r := domain.Failure(kind, e.Message, hint)
 	r.Meta = map[string]any{"upstream_error": struct {

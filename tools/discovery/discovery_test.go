@@ -1,6 +1,7 @@
-package upstream
+package discovery
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,7 +9,34 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/upstream"
 )
+
+// offered returns what a server offers that lists tools.
+func offered(t testing.TB, server string, listed ...string) (o domain.Offer) {
+	t.Helper()
+	for _, raw := range listed {
+		var l struct {
+			Name, Description string
+			InputSchema       json.RawMessage
+		}
+		err := json.Unmarshal([]byte(raw), &l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := domain.Tool{
+			Name: upstream.OfferedName(server, l.Name), Alias: server + "_" + l.Name, Category: server, Listing: domain.ListedIfFew, Description: cmp.Or(l.Description, l.Name),
+			Origin: domain.Origin{Server: server, Tool: l.Name},
+			RunRaw: func(context.Context, json.RawMessage) (domain.ToolResult, error) { return domain.ToolResult{}, nil },
+		}
+		if made.Input, err = schema.Parse([]byte(cmp.Or(string(l.InputSchema), `{"type":"object","properties":{}}`))); err != nil {
+			t.Fatal(err)
+		}
+		o.Tools = append(o.Tools, made)
+	}
+	return o
+}
 
 // finding is a registry with two servers, one of which is for a group, and what finds
 // their tools.
@@ -22,14 +50,15 @@ func finding(t *testing.T, everything bool) *domain.Executor {
 	own := domain.Define(domain.Tool{Name: "read_file", Description: "Read a text file."}, func(context.Context, struct{}) (domain.ToolResult, error) { return domain.Text("read"), nil })
 	o := f.Offer(2)
 	registry.Register(domain.FixedSource("own", domain.Offer{Tools: append(o.Tools, own)}, nil))
-	for name, s := range map[string]Settings{"pdf": {}, "pdf_secret": {Groups: []string{" Analysts "}}} {
+	for name, groups := range map[string][]string{"pdf": nil, "pdf_secret": {" Analysts "}} {
 		var tools []string
 		for i := range 3 {
 			tools = append(tools, fmt.Sprintf(`{"name":"merge_%d","description":"Merge %s documents. And more.","inputSchema":{"type":"object","properties":{"files":{"type":"array"}},"required":["files"]}}`, i, strings.ReplaceAll(name, "_", " ")))
 		}
-		offer := offered(t, testServer(t, name, s), tools...)
+		offer := offered(t, name, tools...)
 		for i := range offer.Tools {
 			called := offer.Tools[i].Name
+			offer.Tools[i].Groups = groups
 			offer.Tools[i].RunRaw = func(_ context.Context, args json.RawMessage) (domain.ToolResult, error) {
 				if strings.Contains(string(args), "bad") {
 					return domain.ToolResult{}, &domain.Error{Code: domain.CodeInvalidParams, Message: "files are bad", Verbatim: true, RawData: json.RawMessage(`{"n":1.50}`)}
@@ -129,24 +158,16 @@ func TestDiscovery(t *testing.T) {
 
 // TestFindRenamed has a tool renamed to what another one is called at the server.
 func TestFindRenamed(t *testing.T) {
-	s := testServer(t, "x", Settings{URL: "https://example.com/mcp"})
-	s.adopt(catalog{Protocol: "x", Tools: []json.RawMessage{json.RawMessage(`{"name":"delete"}`), json.RawMessage(`{"name":"get"}`)}})
 	registry, err := domain.NewRegistry()
 	if err != nil {
 		t.Fatal(err)
 	}
 	registry.Configure(domain.Settings{Tools: map[string]domain.Override{"x__delete": {Rename: "get"}, "x__get": {Rename: "fetch"}}})
-	registry.Apply(domain.Revision{Add: []domain.Source{domain.FixedSource("s", s.Offer(), nil)}})
+	registry.Apply(domain.Revision{Add: []domain.Source{domain.FixedSource("s", offered(t, "x", `{"name":"delete"}`, `{"name":"get"}`), nil)}})
 	t.Cleanup(registry.Close)
 	for name, want := range map[string]string{"get": "get", "fetch": "get", "delete": "delete"} {
 		if got, err := (Finder{Catalog: registry.Catalog}).find(domain.Principal{}, "x", name); err != nil || got.name != want {
 			t.Errorf("%s finds %s, %v; want %s", name, got.name, err, want)
 		}
-	}
-}
-
-func TestOwnName(t *testing.T) {
-	if s := (&Settings{URL: "https://example.com/mcp"}); len(s.Check(BuiltIn)) != 1 || len(s.Check("other")) != 0 {
-		t.Errorf("%v, %v", s.Check(BuiltIn), s.Check("other"))
 	}
 }

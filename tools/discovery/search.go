@@ -1,4 +1,4 @@
-package upstream
+package discovery
 
 import (
 	"context"
