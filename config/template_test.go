@@ -11,7 +11,10 @@ import (
 
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/signin"
 	"github.com/toolserver/toolserver/tools/system"
+	"github.com/toolserver/toolserver/upstream"
+	"github.com/toolserver/toolserver/upstream/oauth"
 )
 
 // TestTemplateUncommented removes the comment sign of each key, alone and of all together:
@@ -88,6 +91,8 @@ func TestWords(t *testing.T) {
 		reflect.TypeFor[config.CommandLimits](), reflect.TypeFor[config.Web](), reflect.TypeFor[config.Offer](), reflect.TypeFor[config.Logging](),
 		reflect.TypeFor[config.User](), reflect.TypeFor[config.Compliance](), reflect.TypeFor[domain.Limits](), reflect.TypeFor[domain.Override](),
 		reflect.TypeFor[domain.AnnotationOverride](), reflect.TypeFor[domain.Discovery](), reflect.TypeFor[domain.Level](), reflect.TypeFor[system.Settings](),
+		reflect.TypeFor[upstream.Settings](), reflect.TypeFor[upstream.Filter](), reflect.TypeFor[oauth.Settings](), reflect.TypeFor[oauth.IdentityProvider](),
+		reflect.TypeFor[signin.Keeping](),
 	} {
 		types[t.String()] = t
 	}

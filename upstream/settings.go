@@ -17,37 +17,37 @@ import (
 )
 
 // Settings is one entry of the section mcp_servers: a program to start, or the address
-// of a server.
+// of a server. config/settings.txt says what the keys mean.
 type Settings struct {
-	Enabled   *bool             `yaml:"enabled" doc:"Whether the server is used; true if unset."`
-	Command   []string          `yaml:"command" one:"true" doc:"Program to start, which speaks MCP over its standard streams; or the whole command line as a list."`
-	Args      []string          `yaml:"args" doc:"Arguments of the program."`
-	Cwd       string            `yaml:"cwd" path:"true" doc:"Directory that the program starts in; the working directory if unset."`
-	Env       map[string]string `yaml:"env" doc:"Environment variables of the program, besides PATH, HOME and a few others."`
-	Inherit   []string          `yaml:"inherit_env" doc:"Environment variables of toolserver that the program gets, too; a name may end in * for any rest."`
-	Sandbox   bool              `yaml:"sandbox" doc:"Run the program in the sandbox of commands, under the policy of read_file and write_file."`
-	URL       string            `yaml:"url" format:"server_url" doc:"Address of a server that is reached over HTTP."`
-	Headers   map[string]string `yaml:"headers" format:"header" doc:"HTTP headers of each request, such as Authorization."`
-	Transport string            `yaml:"transport" also:"type" enum:"stdio|http|sse" doc:"How messages travel; unset, it follows from command and url, and is sse (the transport of 2024) for an address that ends in /sse."`
+	Enabled   *bool             `yaml:"enabled"`
+	Command   []string          `yaml:"command" one:"true"`
+	Args      []string          `yaml:"args"`
+	Cwd       string            `yaml:"cwd" path:"true"`
+	Env       map[string]string `yaml:"env"`
+	Inherit   []string          `yaml:"inherit_env"`
+	Sandbox   bool              `yaml:"sandbox"`
+	URL       string            `yaml:"url" format:"server_url"`
+	Headers   map[string]string `yaml:"headers" format:"header"`
+	Transport string            `yaml:"transport" enum:"stdio|http|sse"`
 
-	Groups          []string          `yaml:"groups" doc:"Groups that may use the server; everyone if unset."`
-	ComplianceLevel string            `yaml:"compliance_level" format:"level" doc:"Compliance level of what the server gives access to."`
-	Tools           Filter            `yaml:"tools" doc:"Which of its tools are offered, by the names that the server gives them."`
-	Identity        map[string]string `yaml:"identity" enum:"name|id|groups|compliance_level" doc:"Arguments that always say who calls, by name: whatever a model passes for them is replaced."`
-	Pin             string            `yaml:"pin" enum:"warn|quarantine" doc:"What happens to a tool whose description or schema has changed since it was first seen: a warning, or it is left out until toolserver upstream approve; warn if unset."`
-	Structured      string            `yaml:"structured_content" enum:"both|text|structured" doc:"Which half of results clients get, where the server returns text and structured content; structured_content of the configuration if unset."`
+	Groups          []string          `yaml:"groups"`
+	ComplianceLevel string            `yaml:"compliance_level" format:"level"`
+	Tools           Filter            `yaml:"tools"`
+	Identity        map[string]string `yaml:"identity" enum:"name|id|groups|compliance_level"`
+	Pin             string            `yaml:"pin" enum:"warn|quarantine"`
+	Structured      string            `yaml:"structured_content" enum:"both|text|structured"`
 
-	OAuth oauth.Settings `yaml:"oauth" doc:"How toolserver signs in to the server, where that requires it and headers have no Authorization."`
+	OAuth oauth.Settings `yaml:"oauth"`
 
-	Lazy        bool          `yaml:"lazy" doc:"Connect at the first call instead of at the start."`
-	Timeout     time.Duration `yaml:"timeout" min:"100ms" max:"10m" doc:"How long connecting may take, and each list; 30 s if unset, and 5 min for the first start of a program."`
-	CallTimeout time.Duration `yaml:"call_timeout" min:"100ms" max:"24h" doc:"Time limit of a call of its tools; limits.timeout if unset."`
+	Lazy        bool          `yaml:"lazy"`
+	Timeout     time.Duration `yaml:"timeout" min:"100ms" max:"10m"`
+	CallTimeout time.Duration `yaml:"call_timeout" min:"100ms" max:"24h"`
 }
 
 // Filter says which tools are offered. Entries may have * for any characters.
 type Filter struct {
-	Allow []string `yaml:"allow" format:"glob" doc:"Tools that are offered; all if unset. * stands for any characters."`
-	Deny  []string `yaml:"deny" format:"glob" doc:"Tools that are not offered. * stands for any characters."`
+	Allow []string `yaml:"allow" format:"glob"`
+	Deny  []string `yaml:"deny" format:"glob"`
 }
 
 // offers reports whether a tool of that name is offered, and if not, the setting that

@@ -32,10 +32,10 @@ const (
 	KindKeyring = "keyring" // of the operating system
 )
 
-// Keeping says how sign-ins are kept.
+// Keeping says how sign-ins are kept. config/settings.txt says what the keys mean.
 type Keeping struct {
-	Store string `yaml:"store" enum:"file|keyring" doc:"Where sign-ins are kept: files in state_directory that only this user can read, or the keyring of the operating system; file if unset."`
-	Key   string `yaml:"key" secret:"true" doc:"Passphrase that encrypts the files of sign-ins; they are not encrypted if unset."`
+	Store string `yaml:"store" enum:"file|keyring"`
+	Key   string `yaml:"key" secret:"true"`
 }
 
 // keySetting names the settings that have the key.

@@ -25,30 +25,30 @@ const (
 )
 
 // Settings is the section oauth of an upstream. The zero value has a person sign in, with a client that is registered when it is
-// first needed.
+// first needed. config/settings.txt says what the keys mean.
 type Settings struct {
-	ClientID          string   `yaml:"client_id" doc:"Client ID that was registered with the authorization server of this upstream."`
-	ClientSecret      string   `yaml:"client_secret" secret:"true" doc:"Client secret that belongs to client_id."`
-	ClientMetadataURL string   `yaml:"client_metadata_url" doc:"HTTPS address of a client ID metadata document, which is the client ID where the authorization server supports that; its redirect_uris have http://127.0.0.1 with redirect_port, or server.public_url, and the path /callback."`
-	PrivateKey        string   `yaml:"private_key" secret:"true" doc:"Private key in PEM that the client authenticates with, such as ${file:/path/key.pem}."`
-	SigningAlgorithm  string   `yaml:"signing_algorithm" enum:"ES256|ES384|RS256|PS256|EdDSA" doc:"Algorithm that private_key signs with; the one that fits the key if unset."`
-	AuthMethod        string   `yaml:"token_endpoint_auth_method" enum:"none|client_secret_basic|client_secret_post|private_key_jwt" doc:"How the client authenticates; what the authorization server supports if unset."`
-	Issuer            string   `yaml:"issuer" doc:"Authorization server to use; required where the upstream names none, or several. With it, client_id and client_secret are never sent to another."`
-	Resource          string   `yaml:"resource" doc:"Identifier of the resource that tokens are for, if that is neither the url of the upstream nor a parent of it."`
-	Scopes            []string `yaml:"scopes" doc:"Scopes to ask for; those that the upstream names if unset."`
-	Flow              string   `yaml:"flow" enum:"auto|client_credentials|jwt_bearer|enterprise" doc:"How a token is obtained: auto (a person signs in), client_credentials (client_id with client_secret or private_key), jwt_bearer (the assertion in assertion_file), enterprise (the ID token in assertion_file is exchanged at identity_provider); auto if unset."`
-	AssertionFile     string   `yaml:"assertion_file" path:"true" doc:"File with the assertion or ID token of the flows jwt_bearer and enterprise. It is read each time a token is requested."`
-	RedirectPort      int      `yaml:"redirect_port" max:"65535" doc:"Port on 127.0.0.1 that sign-ins come back to, for authorization servers that require a registered one; any if unset."`
-	PerPrincipal      bool     `yaml:"per_principal" doc:"Have each caller sign in for themselves; otherwise one sign-in serves all callers who may use the upstream."`
+	ClientID          string   `yaml:"client_id"`
+	ClientSecret      string   `yaml:"client_secret" secret:"true"`
+	ClientMetadataURL string   `yaml:"client_metadata_url"`
+	PrivateKey        string   `yaml:"private_key" secret:"true"`
+	SigningAlgorithm  string   `yaml:"signing_algorithm" enum:"ES256|ES384|RS256|PS256|EdDSA"`
+	AuthMethod        string   `yaml:"token_endpoint_auth_method" enum:"none|client_secret_basic|client_secret_post|private_key_jwt"`
+	Issuer            string   `yaml:"issuer"`
+	Resource          string   `yaml:"resource"`
+	Scopes            []string `yaml:"scopes"`
+	Flow              string   `yaml:"flow" enum:"auto|client_credentials|jwt_bearer|enterprise"`
+	AssertionFile     string   `yaml:"assertion_file" path:"true"`
+	RedirectPort      int      `yaml:"redirect_port" max:"65535"`
+	PerPrincipal      bool     `yaml:"per_principal"`
 
-	IdentityProvider IdentityProvider `yaml:"identity_provider" doc:"Identity provider of the flow enterprise."`
+	IdentityProvider IdentityProvider `yaml:"identity_provider"`
 }
 
 // IdentityProvider is where the flow enterprise exchanges an ID token.
 type IdentityProvider struct {
-	TokenEndpoint string `yaml:"token_endpoint" doc:"HTTPS address of its token endpoint."`
-	ClientID      string `yaml:"client_id" doc:"Client ID of this server there."`
-	ClientSecret  string `yaml:"client_secret" secret:"true" doc:"Client secret that belongs to client_id there."`
+	TokenEndpoint string `yaml:"token_endpoint"`
+	ClientID      string `yaml:"client_id"`
+	ClientSecret  string `yaml:"client_secret" secret:"true"`
 }
 
 // interactive reports whether a person signs in.
