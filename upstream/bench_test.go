@@ -18,7 +18,7 @@ func BenchmarkOffer(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		s.offer(&c, nil)
+		s.offers.offer(&c, nil)
 	}
 }
 

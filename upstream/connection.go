@@ -1,21 +1,15 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"go.uber.org/zap"
-	"golang.org/x/time/rate"
 
-	"github.com/toolserver/toolserver/domain/lazyregexp"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/process"
 	"github.com/toolserver/toolserver/upstream/mcpclient"
@@ -32,7 +26,8 @@ type connection struct {
 // streams are the standard streams of a program.
 type streams struct{ *process.Child }
 
-func (s streams) Read(p []byte) (int, error)  { return s.Stdout.Read(p) }
+func (s streams) Read(p []byte) (int, error) { return s.Stdout.Read(p) }
+
 func (s streams) Write(p []byte) (int, error) { return s.Stdin.Write(p) }
 
 // Close has the program end, which also ends a read that waits.
@@ -50,7 +45,8 @@ func (s *Server) startLimit(slow bool) time.Duration {
 }
 
 // connect connects to the server, whose program it starts.
-func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
+func (l *link) connect(ctx context.Context) (*connection, error) {
+	s := l.server
 	opts := mcpclient.Options{
 		Name: "toolserver", Version: s.deps.Version, Handlers: l.handlers(), OpensURLs: true, Notify: l.notified,
 		LogLevel: "debug", ConnectTimeout: s.startLimit(l.slow), Timeout: maxRounds, Handshake: l.handshake,
@@ -60,10 +56,10 @@ func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 	var err error
 	switch s.settings.transport() {
 	case transportHTTP:
-		c.client.Client, err = mcpclient.ConnectHTTP(ctx, s.client(l.owner), s.settings.URL, s.header(), opts)
+		c.client.Client, err = mcpclient.ConnectHTTP(ctx, s.client(l.owner), s.settings.URL, s.settings.header(), opts)
 		return c, err
 	case transportSSE:
-		c.client.Client, err = mcpclient.ConnectSSE(ctx, s.client(l.owner), s.settings.URL, s.header(), opts)
+		c.client.Client, err = mcpclient.ConnectSSE(ctx, s.client(l.owner), s.settings.URL, s.settings.header(), opts)
 		return c, err
 	}
 	living, kill := context.WithCancel(context.WithoutCancel(ctx)) // once it runs, the program is asked to end before it is killed
@@ -92,22 +88,6 @@ func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 	return c, nil
 }
 
-// client returns what sends requests for a principal, or for all.
-func (s *Server) client(principal string) *http.Client {
-	if s.oauth == nil {
-		return &http.Client{Transport: s.deps.HTTP}
-	}
-	return &http.Client{Transport: s.oauth.Transport(principal)}
-}
-
-func (s *Server) header() http.Header {
-	h := http.Header{}
-	for name, value := range s.settings.Headers {
-		h.Set(name, value)
-	}
-	return h
-}
-
 // exitWait is how long the end of a program is waited for that does not answer any more.
 const exitWait = 200 * time.Millisecond
 
@@ -132,36 +112,6 @@ func (c *connection) describe(err error) error {
 		return fmt.Errorf("its program was terminated by %s%s", exit.Signal, c.lastWords())
 	}
 	return fmt.Errorf("its program ended with exit status %d%s", exit.Code, c.lastWords())
-}
-
-// maxWords bounds what of the standard error a message repeats.
-const maxWords = 300
-
-// naming matches the line of an error that names it, which other lines follow: where it
-// happened, how to find out more. npm says it before that.
-var (
-	naming    = lazyregexp.New(`(?m)^(?:Uncaught |docker: |thread .* )?(?:(?:\w+[.$])*\w*(?:Error|Exception)\b.{0,40}: ?\S|panic: |panicked at |fatal(?: error)?: |Unhandled exception|Exception in thread |error(?:\[\w+\])?: |ERROR: )(?:.*:\n.+|.*)`)
-	notices   = lazyregexp.New(`(?m)^npm notice.*\n?`)
-	namingNPM = lazyregexp.New(`(?m)^npm (?:ERR!|error) (?:\S+ ){2,}\S.*`)
-)
-
-// lastWords returns what of the standard error says why a program failed, or else its end, to
-// be added to a sentence.
-func (c *connection) lastWords() string {
-	text := strings.TrimSpace(notices().ReplaceAllString(masked(c.child.Stderr.String(), c.hidden), ""))
-	if text == "" {
-		return ""
-	}
-	if said := namingNPM().FindString(text); said != "" {
-		text = said
-	} else if all := naming().FindAllString(text, -1); len(all) > 0 {
-		text = all[len(all)-1]
-	} else if i := strings.LastIndexByte(text, '\n'); len(text) > maxWords && i > 0 && len(text)-i < maxWords {
-		text = text[i+1:]
-	} else {
-		text = text[max(0, len(text)-maxWords):]
-	}
-	return fmt.Sprintf("; it last wrote: %q", text[:min(len(text), maxWords)])
 }
 
 // How long a program may take to end when its input has, and when it was asked to.
@@ -207,55 +157,4 @@ func (c *connection) ping(ctx context.Context) error {
 	}
 	_, err := c.client.Call(ctx, string(method), nil)
 	return err
-}
-
-// stderrLog logs what a program writes to its standard error, line by line.
-type stderrLog struct {
-	log     *zap.Logger
-	hidden  []string // secrets of the program
-	rest    []byte
-	limit   *rate.Limiter
-	dropped int // lines since the last that was logged
-}
-
-// Bounds of what is logged: of a line, and lines a second, after as many as a start takes.
-const (
-	maxErrorLine   = 4 << 10
-	errorLines     = 20
-	errorLineBurst = 500
-)
-
-func newStderrLog(log *zap.Logger, hidden []string) *stderrLog {
-	return &stderrLog{log: log, hidden: hidden, limit: rate.NewLimiter(errorLines, errorLineBurst)}
-}
-
-func (l *stderrLog) line(text string) {
-	switch {
-	case text == "":
-		return
-	case !l.limit.Allow():
-		l.dropped++
-		return
-	case l.dropped > 0:
-		l.log.Warn("the server writes too much to its standard error; lines are left out", zap.Int("lines", l.dropped))
-		l.dropped = 0
-	}
-	l.log.Info(StderrMessage, zap.String(StderrKey, text))
-}
-
-// Write never fails.
-func (l *stderrLog) Write(p []byte) (int, error) {
-	l.rest = append(l.rest, p...)
-	for {
-		i := bytes.IndexByte(l.rest, '\n')
-		if i < 0 && len(l.rest) <= maxErrorLine {
-			return len(p), nil
-		}
-		line := l.rest
-		if i >= 0 {
-			line = l.rest[:i]
-		}
-		l.line(strings.TrimRight(masked(string(line[:min(len(line), maxErrorLine)]), l.hidden), "\r"))
-		l.rest = append(l.rest[:0], l.rest[min(len(line)+1, len(l.rest)):]...)
-	}
 }

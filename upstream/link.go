@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -95,6 +96,51 @@ func newLink(s *Server, owner string) *link {
 	}
 }
 
+// links are the connections to a server: one of all callers, and one of each where each signs in.
+type links struct {
+	server *Server
+	main   *link
+
+	mu  sync.Mutex
+	own map[string]*link // of single callers, by the ID of the principal
+}
+
+func newLinks(s *Server) *links {
+	return &links{server: s, main: newLink(s, ""), own: map[string]*link{}}
+}
+
+// of returns the connection that a principal uses. There are as many as configuration
+// has principals.
+func (ls *links) of(principal string) *link {
+	s := ls.server
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if !s.settings.perPrincipal() || s.ctx.Err() != nil {
+		return ls.main
+	}
+	l := ls.own[principal]
+	if l == nil {
+		l = newLink(s, principal)
+		ls.own[principal] = l
+		s.running.Go(func() { l.run(s.ctx) })
+	}
+	return l
+}
+
+// known returns the connection of a single caller, nil if there is none.
+func (ls *links) known(principal string) *link {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return ls.own[principal]
+}
+
+// all returns all connections, that of all callers last.
+func (ls *links) all() []*link {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return append(slices.Collect(maps.Values(ls.own)), ls.main)
+}
+
 // signal fills a channel that has room for one.
 func signal(c chan struct{}) {
 	select {
@@ -122,9 +168,18 @@ func (l *link) incomplete(broken []string, again bool) {
 func (l *link) set(status Status, conn *connection, reason error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.status, l.conn, l.reason, l.since = status, conn, reason, time.Now()
+	if l.status, l.conn, l.reason, l.since = status, conn, reason, time.Now(); status == StatusReady {
+		l.fails = 0
+	}
 	close(l.changed)
 	l.changed = make(chan struct{})
+}
+
+// waitsForSignIn reports whether somebody has to sign in, and since when.
+func (l *link) waitsForSignIn() (since time.Time, waits bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.since, l.status == StatusSignIn
 }
 
 // run keeps the server connected until ctx ends.
@@ -218,7 +273,7 @@ func (e *startingError) Error() string {
 // session is one connection, from its begin to its end. Late is stopped when it has begun.
 func (l *link) session(ctx context.Context, late *time.Timer) error {
 	s := l.server
-	c, err := s.connect(ctx, l)
+	c, err := l.connect(ctx)
 	late.Stop()
 	if err != nil {
 		if s.settings.transport() == transportStdio { // it may be one that does not bear to be asked, or the other way round
@@ -236,15 +291,12 @@ func (l *link) session(ctx context.Context, late *time.Timer) error {
 	}
 	l.set(StatusReady, c, nil)
 	s.settle(false)
-	l.mu.Lock()
-	l.fails = 0
-	l.mu.Unlock()
 	s.deps.Log.Info("ready", zap.String("protocol", c.client.Server().Protocol))
 	if mcp.IsModernProtocol(c.client.Server().Protocol) {
-		s.running.Go(func() { s.listen(serving, l, c) })
+		s.running.Go(func() { l.listen(serving, c) })
 	}
 	if l.owner == "" {
-		s.running.Go(func() { s.watches.renew(serving, c) })
+		s.running.Go(func() { s.calls.watches.renew(serving, c) })
 	}
 	if err = l.follow(serving, c); ctx.Err() != nil {
 		return err
@@ -557,4 +609,35 @@ func (l *link) cause(err error) string {
 		return l.ended.Error()
 	}
 	return err.Error()
+}
+
+// listen has a server of protocol version 2026-07-28 say what changes.
+func (l *link) listen(ctx context.Context, c *connection) {
+	for wait := firstWait; ctx.Err() == nil; wait = min(2*wait, laterWait) {
+		_ = c.client.Listen(ctx, mcpclient.Filter{Tools: true, Prompts: true, Resources: true})
+		if !sleep(ctx, wait) || c.client.Err() != nil {
+			return
+		}
+		l.refresh() // it may have changed in between
+	}
+}
+
+// send sends a request over the connection, which it waits for. A session that the server
+// has ended is begun anew: it has not looked at the request.
+func (l *link) send(ctx context.Context, req mcpclient.Request) (json.RawMessage, error) {
+	for again := false; ; again = true {
+		c, err := l.ready(ctx)
+		if err != nil {
+			return nil, err
+		}
+		result, err := c.client.Do(ctx, req)
+		result, err = l.server.withoutTokens(result, err)
+		if _, answered := errors.AsType[*jsonrpc.Error](err); err != nil && !answered && ctx.Err() == nil {
+			signal(l.doubt)
+		}
+		if again || !errors.Is(err, mcpclient.ErrSessionEnded) {
+			return result, err
+		}
+		l.lost(c)
+	}
 }

@@ -91,9 +91,9 @@ func until(t *testing.T, s *Server, what string, ok func() bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for !ok() {
-		s.main.mu.Lock()
-		changed := s.main.changed
-		s.main.mu.Unlock()
+		s.links.main.mu.Lock()
+		changed := s.links.main.changed
+		s.links.main.mu.Unlock()
 		select {
 		case <-changed:
 		case <-time.After(10 * time.Millisecond):
@@ -166,7 +166,7 @@ func TestListChanged(t *testing.T) {
 	before := r.lists.Load()
 	r.tools.Store(new(`{"name":"other"}`))
 	for range 1000 {
-		s.main.notified(t.Context(), "notifications/tools/list_changed", nil)
+		s.links.main.notified(t.Context(), "notifications/tools/list_changed", nil)
 	}
 	until(t, s, "the new tool", func() bool { _, ok := exec.Registry.Get("far__other"); return ok })
 	if n := r.lists.Load() - before; n > 2 {

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -123,65 +122,4 @@ func (m *Manager) Servers() []*Server {
 		all = append(all, m.servers[name].Server)
 	}
 	return all
-}
-
-// Report says how a server is.
-type Report struct {
-	Name        string   `json:"name"`
-	Transport   string   `json:"transport"`
-	Status      Status   `json:"status"`
-	Reason      string   `json:"reason,omitempty"` // why it failed, also while it is tried again
-	Since       string   `json:"since,omitempty"`
-	NextTry     string   `json:"next_try,omitempty"`
-	Protocol    string   `json:"protocol,omitempty"`
-	Server      any      `json:"server,omitempty"`       // its name and version
-	Says        string   `json:"instructions,omitempty"` // what the server tells models
-	Tools       int      `json:"tools"`
-	Resources   int      `json:"resources"`
-	Prompts     int      `json:"prompts"`
-	Missing     int      `json:"missing"`               // items that are left out
-	Repaired    []string `json:"repaired,omitempty"`    // items of which something is left out that clients do not accept
-	Changed     int      `json:"changed"`               // tools that differ from their pins
-	InFlight    int      `json:"in_flight"`             // requests
-	Connections int      `json:"connections,omitempty"` // of single callers
-	Starts      int      `json:"starts"`
-	Failures    int      `json:"failures"` // in a row
-	Problems    []string `json:"problems,omitempty"`
-
-	groups []string
-	level  string
-}
-
-// Report returns how the server is.
-func (s *Server) Report() Report { return s.report(s.main) }
-
-func (s *Server) report(l *link) Report {
-	l.mu.Lock()
-	r := Report{
-		Name: s.name, Transport: s.settings.transport(), Status: l.status, Since: l.since.UTC().Format(time.RFC3339),
-		Starts: l.starts, Failures: l.fails, groups: s.settings.Groups, level: s.settings.ComplianceLevel,
-	}
-	if l.reason != nil {
-		r.Reason = l.reason.Error()
-	}
-	if l.status == StatusFailed || l.status == StatusSignIn {
-		r.NextTry = l.next.UTC().Format(time.RFC3339)
-	}
-	r.Problems = slices.Clone(l.broken)
-	l.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.InFlight, r.Connections = s.main.relays.count(), len(s.links)
-	for _, own := range s.links {
-		r.InFlight += own.relays.count()
-	}
-	r.Protocol, r.Problems = s.catalog.Protocol, append(r.Problems, s.problems...)
-	r.Repaired = s.repairs
-	if s.catalog.Info != nil {
-		r.Server = s.catalog.Info
-	}
-	r.Changed, r.Says = len(s.pins), s.catalog.Instructions
-	o := &s.offered
-	r.Tools, r.Resources, r.Prompts, r.Missing = len(o.Tools), max(0, len(o.Resources)-1), len(o.Prompts), len(o.Missing)
-	return r
 }

@@ -40,3 +40,10 @@ func clean(name string) string {
 		return '_'
 	}, name)
 }
+
+// MayOffer reports whether a tool of that name can be one of a server: it begins as the
+// names of its tools do, or their aliases.
+func MayOffer(server, name string) bool {
+	prefix := clean(server) + "_"
+	return strings.HasPrefix(name, prefix[:min(len(prefix), maxName-hashLength-1)])
+}

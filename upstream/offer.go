@@ -40,7 +40,7 @@ type item struct {
 
 // offer returns what the catalog of a server makes of it, and what had to be repaired for
 // clients to accept it. The tools that have changed are kept back if pins say so.
-func (s *Server) offer(c *catalog, changed map[string]Difference) (domain.Offer, []string) {
+func (s *offers) offer(c *catalog, changed map[string]Difference) (domain.Offer, []string) {
 	o := domain.Offer{Open: true}
 	var repairs []string
 	repaired := func(kind domain.Kind, name string, notes []string) {
@@ -140,7 +140,7 @@ func inOrder(tools []json.RawMessage) []json.RawMessage {
 }
 
 // tool returns a tool of the server, the name that it has there, and what was repaired.
-func (s *Server) tool(c *catalog, raw json.RawMessage) (t domain.Tool, name string, notes []string, err error) {
+func (s *offers) tool(c *catalog, raw json.RawMessage) (t domain.Tool, name string, notes []string, err error) {
 	it := item{Annotations: domain.Annotations{Destructive: true, OpenWorld: true}} // of a tool that does not say
 	fitting, err := mcpshape.NewTool(raw)
 	if err == nil {
@@ -171,7 +171,7 @@ func (s *Server) tool(c *catalog, raw json.RawMessage) (t domain.Tool, name stri
 	if strings.TrimSpace(it.Description) != "" {
 		t.Description = it.Description
 	}
-	if t.Input, err = schema.Parse(s.withoutIdentity(it.Input)); err != nil {
+	if t.Input, err = schema.Parse(identity(s.settings.Identity).hide(it.Input)); err != nil {
 		return t, it.Name, nil, err
 	}
 	notes = fitting.Notes
@@ -183,7 +183,7 @@ func (s *Server) tool(c *catalog, raw json.RawMessage) (t domain.Tool, name stri
 		}
 	}
 	p := &proxy{
-		server: s, name: t.Name, quotedName: rawjson.AppendString(nil, it.Name), schema: rawjson.Member(raw, "inputSchema"), arguments: fitting.Arguments,
+		calls: s.calls, name: t.Name, quotedName: rawjson.AppendString(nil, it.Name), schema: rawjson.Member(raw, "inputSchema"), arguments: fitting.Arguments,
 		headers: bytes.Contains(raw, []byte(`"x-mcp-header"`)),
 	}
 	t.RunRaw = p.run
@@ -191,53 +191,59 @@ func (s *Server) tool(c *catalog, raw json.RawMessage) (t domain.Tool, name stri
 }
 
 // resource returns a resource or template of the server, under an address of ours.
-func (s *Server) resource(raw json.RawMessage) domain.Resource {
+func (s *offers) resource(raw json.RawMessage) domain.Resource {
 	var it item
 	_ = json.Unmarshal(raw, &it) // it was checked
 	r := domain.Resource{
 		Name: s.name + separator + cmp.Or(it.Name, it.Template, it.URI), Title: it.Title, Description: it.Description, MIMEType: it.MIMEType,
-		Audience: s.audience(), Listed: raw,
+		Audience: s.settings.audience(), Listed: raw,
 		ReadRaw: func(ctx context.Context, at domain.Location) (domain.ToolResult, error) {
-			return s.read(ctx, cmp.Or(it.URI, s.original(at.URI)), at.URI)
+			return s.calls.read(ctx, cmp.Or(it.URI, s.original(at.URI)), at.URI)
 		},
 	}
 	if it.Template != "" {
 		it.URI, r.Template, r.Alias = "", s.address(it.Template), it.Template
-		r.Complete = s.completer("ref/resource", "uri", it.Template)
+		r.Complete = s.calls.completer("ref/resource", "uri", it.Template)
 	} else {
 		r.URI, r.Alias = s.address(it.URI), it.URI
 	}
 	r.Watch = func(ctx context.Context, at domain.Location, changed func()) error {
-		return s.watch(ctx, at.URI, changed)
+		return s.calls.watches.watch(ctx, at.URI, changed)
 	}
 	return r
 }
 
-func (s *Server) audience() domain.Audience {
-	return domain.Audience{Groups: s.settings.Groups, ComplianceLevel: s.settings.ComplianceLevel}
-}
-
-// address returns the address that clients have of a document of the server, or of a
-// template.
-func (s *Server) address(uri string) string { return "mcp://" + s.name + "/" + uri }
-
-// original returns the server's own address of a document.
-func (s *Server) original(uri string) string { return strings.TrimPrefix(uri, s.address("")) }
-
 // prompt returns a prompt of the server.
-func (s *Server) prompt(raw json.RawMessage) domain.Prompt {
+func (s *offers) prompt(raw json.RawMessage) domain.Prompt {
 	var it item
 	_ = json.Unmarshal(raw, &it) // it was checked
 	p := domain.Prompt{
-		Name: OfferedName(s.name, it.Name), Title: it.Title, Description: it.Description, Audience: s.audience(), Unchecked: true,
+		Name: OfferedName(s.name, it.Name), Title: it.Title, Description: it.Description, Audience: s.settings.audience(), Unchecked: true,
 		Listed: raw,
 		Get: func(ctx context.Context, args map[string]string) (domain.PromptResult, error) {
-			return s.get(ctx, it.Name, args)
+			return s.calls.get(ctx, it.Name, args)
 		},
-		Complete: s.completer("ref/prompt", "name", it.Name),
+		Complete: s.calls.completer("ref/prompt", "name", it.Name),
 	}
 	for _, a := range it.Arguments {
 		p.Arguments = append(p.Arguments, domain.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
 	}
 	return p
+}
+
+// unlisted is the resource that has the documents of the server that are in no list.
+func (s *offers) unlisted() domain.Resource {
+	return domain.Resource{
+		URI: s.address(""), Name: s.name + separator + "*", Audience: s.settings.audience(),
+		Linked: func(principal, uri string) bool {
+			_, ok := s.calls.linked.Get(principal, uri)
+			return ok
+		},
+		ReadRaw: func(ctx context.Context, at domain.Location) (domain.ToolResult, error) {
+			return s.calls.read(ctx, s.original(at.URI), at.URI)
+		},
+		Watch: func(ctx context.Context, at domain.Location, changed func()) error {
+			return s.calls.watches.watch(ctx, at.URI, changed)
+		},
+	}
 }

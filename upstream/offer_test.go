@@ -136,12 +136,12 @@ func TestIdentity(t *testing.T) {
 		`{"Teams":["all"],"X":1,"u\u017fername":1}`: `{"X":1,"username":"ann","teams":"a,b"}`,
 		`{"_user":"root","level":"Public"}`:         `{"_user":"token:ann","level":"Internal","username":"ann","teams":"a,b"}`,
 	} {
-		got, err := s.withIdentity(ann, schema, json.RawMessage(args))
+		got, err := identity(s.settings.Identity).write(ann, schema, json.RawMessage(args))
 		if err != nil || !sameJSON(t, string(got), want) {
 			t.Errorf("%s: %s, %v; want %s", args, got, err, want)
 		}
 	}
-	shown := s.withoutIdentity(schema)
+	shown := identity(s.settings.Identity).hide(schema)
 	if got := string(shown); !strings.Contains(got, `"required":["x"]`) || strings.Contains(got, `"username":{"type"`) {
 		t.Errorf("models see %s", got)
 	}

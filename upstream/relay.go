@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -130,6 +128,13 @@ func (r *relay) current() context.Context {
 	return r.caller
 }
 
+// attach has what the server says reach the caller of another round.
+func (r *relay) attach(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.caller = ctx
+}
+
 // log passes a log message on, without waiting for the caller.
 func (r *relay) log(m domain.LogMessage) {
 	r.mu.Lock()
@@ -198,7 +203,7 @@ func (l *link) handlers() map[string]mcpclient.Handler {
 					return nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "%s does not belong to a call, or to one of several callers: nobody can be asked", method)
 				}
 				if req.URL {
-					l.server.expectCompletion(r, params)
+					l.server.calls.expectCompletion(r, params)
 				}
 				answer, err := r.ask(ctx, req)
 				switch {
@@ -214,9 +219,9 @@ func (l *link) handlers() map[string]mcpclient.Handler {
 }
 
 // expectCompletion notes whom to tell when a person has done what an address is for.
-func (s *Server) expectCompletion(r *relay, params json.RawMessage) {
+func (c *calls) expectCompletion(r *relay, params json.RawMessage) {
 	if id, err := rawjson.String(rawjson.Member(params, "elicitationId")); err == nil {
-		s.completions.Put("", id, domain.Completion(r.current()), 1)
+		c.completions.Put("", id, domain.Completion(r.current()), 1)
 	}
 }
 
@@ -227,11 +232,11 @@ func (l *link) notified(ctx context.Context, method string, params json.RawMessa
 		l.refresh()
 	case "notifications/resources/updated":
 		if uri, err := rawjson.String(rawjson.Member(params, "uri")); err == nil {
-			l.server.watches.updated(uri)
+			l.server.calls.watches.updated(uri)
 		}
 	case "notifications/elicitation/complete":
 		id, _ := rawjson.String(rawjson.Member(params, "elicitationId"))
-		if complete, ok := l.server.completions.Get("", id); ok {
+		if complete, ok := l.server.calls.completions.Get("", id); ok {
 			complete(id)
 		}
 	case "notifications/message":
@@ -246,128 +251,4 @@ func (l *link) notified(ctx context.Context, method string, params json.RawMessa
 			r.log(domain.LogMessage{Level: level, Logger: logger, Data: json.RawMessage(rawjson.Member(params, "data"))})
 		}
 	}
-}
-
-// pending is a call of a server whose caller answers in rounds: it goes on while nobody
-// waits for it.
-type pending struct {
-	relay  *relay
-	cancel context.CancelCauseFunc // of the call
-	asks   chan *ask
-	done   chan struct{}
-	result json.RawMessage // once it is done
-	err    error
-
-	asked []*ask // what the caller has been asked, between two rounds
-	count int    // of what was asked so far
-	alarm *time.Timer
-}
-
-// ask is a question to a caller who answers in rounds.
-type ask struct {
-	ctx    context.Context // ends when the server does not want to know any more
-	name   string
-	req    domain.InputRequest
-	answer chan answer // has room for one
-}
-
-type answer struct {
-	value json.RawMessage
-	err   error
-}
-
-// ask waits until the caller has answered, in whatever round that is.
-func (p *pending) ask(ctx context.Context, req domain.InputRequest) (json.RawMessage, error) {
-	q := &ask{ctx: ctx, req: req, answer: make(chan answer, 1)}
-	select {
-	case p.asks <- q:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	select {
-	case a := <-q.answer:
-		return a.value, a.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-// parkTime is how long a call waits for the next round. As long as it does, a server that
-// does not say which call it asks about can ask nobody else.
-const parkTime = 5 * time.Minute
-
-// Questions that are open at the same time go to the caller in one round.
-const (
-	maxAsked = 20
-	askPause = 10 * time.Millisecond // after which no other is expected
-)
-
-// round takes the call on until it is done or the caller has to answer, which is the error
-// [*domain.InputRequired].
-func (p *pending) round(ctx context.Context, park func(*pending) string) (json.RawMessage, error) {
-	for {
-		if err := p.answer(ctx, park); err != nil {
-			return nil, err
-		}
-		select {
-		case q := <-p.asks:
-			for ; q != nil; q = p.next() {
-				p.add(ctx, q)
-			}
-		case <-p.done:
-			return p.result, p.err
-		case <-ctx.Done():
-			p.cancel(context.Cause(ctx))
-			<-p.done
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
-// next returns another question that is open already, or nil.
-func (p *pending) next() *ask {
-	if len(p.asked) == maxAsked {
-		return nil
-	}
-	select {
-	case q := <-p.asks:
-		return q
-	case <-time.After(askPause):
-		return nil
-	}
-}
-
-// add has the caller asked, if that is possible.
-func (p *pending) add(ctx context.Context, q *ask) {
-	p.count++
-	q.name = fmt.Sprintf("%s-%d", question, p.count)
-	if domain.CanAsk(ctx, q.req.Needs()) {
-		p.asked = append(p.asked, q)
-		return
-	}
-	_, err := domain.Ask(ctx, map[string]domain.InputRequest{q.name: q.req}) // which says why
-	q.answer <- answer{err: err}
-}
-
-// answer answers the questions if the caller has. Otherwise the caller has to call again,
-// which is the error.
-func (p *pending) answer(ctx context.Context, park func(*pending) string) error {
-	p.asked = slices.DeleteFunc(p.asked, func(q *ask) bool { return q.ctx.Err() != nil })
-	if len(p.asked) == 0 {
-		return nil
-	}
-	requests := map[string]domain.InputRequest{}
-	for _, q := range p.asked {
-		requests[q.name] = q.req
-	}
-	answers, err := domain.Ask(ctx, requests)
-	if required, ok := err.(*domain.InputRequired); ok {
-		required.Resume = park(p)
-		return required
-	}
-	for _, q := range p.asked {
-		q.answer <- answer{answers[q.name], err}
-	}
-	p.asked = nil
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"path"
 	"reflect"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/upstream/oauth"
 )
 
@@ -213,4 +215,23 @@ func (s *Settings) Check(name string) (mistakes []Mistake) {
 	}
 	slices.SortFunc(mistakes, func(a, b Mistake) int { return strings.Compare(a.Key, b.Key) })
 	return mistakes
+}
+
+// header returns the headers of each request.
+func (s *Settings) header() http.Header {
+	h := http.Header{}
+	for name, value := range s.Headers {
+		h.Set(name, value)
+	}
+	return h
+}
+
+// audience says who may use what the server offers.
+func (s *Settings) audience() domain.Audience {
+	return domain.Audience{Groups: s.Groups, ComplianceLevel: s.ComplianceLevel}
+}
+
+// SecretName reports whether the value of a header or variable is secret, by its name.
+func SecretName(name string) bool {
+	return slices.ContainsFunc(secretNames[:], func(part string) bool { return strings.Contains(strings.ToLower(name), part) })
 }

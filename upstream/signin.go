@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/outbound/signin"
 	"github.com/toolserver/toolserver/upstream/oauth"
 )
 
@@ -27,21 +26,26 @@ func (s *Server) signInTool() domain.Tool {
 
 // signIn has the caller sign in, and connects to the server.
 func (s *Server) signIn(ctx context.Context, _ struct{}) (domain.ToolResult, error) {
-	err := s.signingIn(ctx, func() error {
-		_, err := s.linkOf(domain.SessionOf(ctx).Principal.ID).ready(ctx)
+	err := s.links.signingIn(ctx, func() error {
+		_, err := s.links.of(domain.SessionOf(ctx).Principal.ID).ready(ctx)
 		return err
 	})
 	if refused, ok := errors.AsType[*signInError](err); ok {
 		return domain.Failure("sign_in_required", refused.Message+". "+refused.Remedy, refused.Remedy), nil
 	}
 	if err != nil {
-		return domain.ToolResult{}, s.failure(ctx, s.enter.Name, err)
+		return domain.ToolResult{}, s.calls.failure(ctx, s.enter.Name, err)
 	}
 	return domain.Text(fmt.Sprintf("You are signed in to server %s. It has %d tools; mcp_list_tools lists them.", s.name, len(s.ToolNames()))), nil
 }
 
+// signInError is the error of a call as long as nobody has signed in.
+type signInError struct{ signin.Refusal }
+
+func (e *signInError) Error() string { return e.Message }
+
 // signingIn does something for the caller whose context is given, who signs in if the server requires that: then it is done again.
-func (s *Server) signingIn(ctx context.Context, do func() error) error {
+func (ls *links) signingIn(ctx context.Context, do func() error) error {
 	err := do()
 	required, ok := errors.AsType[*oauth.SignInRequired](err)
 	if !ok || ctx.Err() != nil {
@@ -54,49 +58,13 @@ func (s *Server) signingIn(ctx context.Context, do func() error) error {
 	case refused != nil:
 		return &signInError{*refused}
 	}
-	s.linkOf(domain.SessionOf(ctx).Principal.ID).retry()
+	ls.of(domain.SessionOf(ctx).Principal.ID).retry()
 	return do()
 }
 
 // signedIn connects for a principal who has signed in.
-func (s *Server) signedIn(principal string) {
-	l := s.linkOf(principal)
+func (ls *links) signedIn(principal string) {
+	l := ls.of(principal)
 	l.retry()
 	signal(l.wanted)
-}
-
-// Offer returns what the server offered last, and the tool that signs in where somebody has to.
-func (s *Server) Offer() domain.Offer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o := s.offered
-	if s.signsIn {
-		o.Tools = append(slices.Clone(o.Tools), s.enter)
-	}
-	return o
-}
-
-// followSignIns notices what other processes do, such as toolserver upstream login: somebody has signed in, or what the server
-// offers is known.
-func (s *Server) followSignIns() {
-	s.mu.Lock()
-	all, unknown := append(slices.Collect(maps.Values(s.links)), s.main), s.catalog.empty()
-	s.mu.Unlock()
-	for _, l := range all {
-		l.mu.Lock()
-		waits, since := l.status == StatusSignIn, l.since
-		l.mu.Unlock()
-		if !waits {
-			continue
-		}
-		if now, err := s.oauth.Status(l.owner); err == nil && now.SignedIn && now.Created.After(since) {
-			s.signedIn(l.owner)
-		}
-	}
-	if !unknown || s.oauth == nil {
-		return
-	}
-	if c, err := s.files.catalog(); err == nil && !c.empty() {
-		s.adopt(c)
-	}
 }

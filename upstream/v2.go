@@ -38,7 +38,9 @@ type contractFile struct{ name, b64, mime, description, viewer, uri string }
 
 // UnmarshalJSON reads what it can of a file: what is odd about one costs no other.
 func (f *contractFile) UnmarshalJSON(raw []byte) error {
-	for member, to := range map[string]*string{"name": &f.name, "b64": &f.b64, "mime": &f.mime, "description": &f.description, "viewer": &f.viewer, "url": &f.uri, "uri": &f.uri} {
+	for member, to := range map[string]*string{
+		"name": &f.name, "b64": &f.b64, "mime": &f.mime, "description": &f.description, "viewer": &f.viewer, "url": &f.uri, "uri": &f.uri,
+	} {
 		if text, err := rawjson.String(rawjson.Member(raw, member)); err == nil && text != "" {
 			*to = text
 		}

@@ -11,7 +11,8 @@ import (
 // watches are the subscriptions to documents of a server. Each document is subscribed to
 // once, however many callers watch it, and again on each new connection.
 type watches struct {
-	server *Server
+	*entry
+	main *link // whose connection they are on
 
 	mu   sync.Mutex
 	all  map[string]*watch          // by the server's own address
@@ -28,15 +29,14 @@ type watch struct {
 const maxWatched = 1000
 
 // watch calls changed whenever a document has changed, until ctx ends. It returns at once.
-func (s *Server) watch(ctx context.Context, uri string, changed func()) error {
-	own := s.original(uri)
-	ws := &s.watches
+func (ws *watches) watch(ctx context.Context, uri string, changed func()) error {
+	own := ws.original(uri)
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	w := ws.all[own]
 	if w == nil {
 		if len(ws.all) >= maxWatched {
-			return domain.Errorf(domain.CodeExecutionFailed, "resource %s: %d documents of server %s are watched already", uri, maxWatched, s.name)
+			return domain.Errorf(domain.CodeExecutionFailed, "resource %s: %d documents of server %s are watched already", uri, maxWatched, ws.name)
 		}
 		if ws.all == nil {
 			ws.all = map[string]*watch{}
@@ -44,8 +44,8 @@ func (s *Server) watch(ctx context.Context, uri string, changed func()) error {
 		w = &watch{callers: map[*func()]struct{}{}}
 		ws.all[own] = w
 		w.end = func() {}
-		if c := s.main.connection(); c != nil { // or renew does
-			ws.subscribe(s.ctx, c, own, w)
+		if c := ws.main.connection(); c != nil { // or renew does
+			ws.subscribe(ws.ctx, c, own, w)
 		}
 	}
 	w.callers[&changed] = struct{}{}
@@ -68,7 +68,7 @@ func (ws *watches) subscribe(ctx context.Context, c *connection, uri string, w *
 	}
 	before, ended := ws.last[uri], make(chan struct{})
 	ws.last[uri] = ended
-	ws.server.running.Go(func() {
+	ws.running.Go(func() {
 		if before != nil {
 			<-before // or its end might end this one, too
 		}
@@ -88,7 +88,7 @@ func (ws *watches) renew(ctx context.Context, c *connection) {
 	defer ws.mu.Unlock()
 	for uri, w := range ws.all {
 		w.end()
-		ws.subscribe(ws.server.ctx, c, uri, w)
+		ws.subscribe(ws.ctx, c, uri, w)
 		for changed := range w.callers {
 			(*changed)() // it may have changed in between
 		}
@@ -103,31 +103,5 @@ func (ws *watches) updated(uri string) {
 		for changed := range w.callers {
 			(*changed)()
 		}
-	}
-}
-
-// noteLinks notes which documents a caller has learnt of, by addresses of a usual length.
-func (s *Server) noteLinks(ctx context.Context, content []domain.Content) {
-	for i := range content {
-		if uri := content[i].URI; uri != "" && len(uri) <= 2<<10 {
-			s.linked.Put(domain.SessionOf(ctx).Principal.ID, uri, struct{}{}, 0)
-		}
-	}
-}
-
-// unlisted is the resource that has the documents of the server that are in no list.
-func (s *Server) unlisted() domain.Resource {
-	return domain.Resource{
-		URI: s.address(""), Name: s.name + separator + "*", Audience: s.audience(),
-		Linked: func(principal, uri string) bool {
-			_, ok := s.linked.Get(principal, uri)
-			return ok
-		},
-		ReadRaw: func(ctx context.Context, at domain.Location) (domain.ToolResult, error) {
-			return s.read(ctx, s.original(at.URI), at.URI)
-		},
-		Watch: func(ctx context.Context, at domain.Location, changed func()) error {
-			return s.watch(ctx, at.URI, changed)
-		},
 	}
 }

@@ -38,8 +38,8 @@ func TestWatchAgain(t *testing.T) {
 	registered(t, s)
 	until(t, s, "ready", func() bool { return s.Report().Status == StatusReady })
 	before := make(chan struct{})
-	s.watches.last = map[string]<-chan struct{}{"r://1": before}
-	if err := s.watch(t.Context(), "r://1", func() {}); err != nil {
+	s.calls.watches.last = map[string]<-chan struct{}{"r://1": before}
+	if err := s.calls.watches.watch(t.Context(), "r://1", func() {}); err != nil {
 		t.Fatal(err)
 	}
 	for range 10 { // time enough for whoever does not wait

@@ -1,0 +1,251 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/zap"
+
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/upstream/mcpclient"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+	"github.com/toolserver/toolserver/wire/rawjson"
+)
+
+// pinQuarantine is the value of [Settings.Pin] that leaves out what has changed.
+const pinQuarantine = "quarantine"
+
+// offers are what a server offers: its catalog as it was last read or kept, and what becomes of that for clients.
+type offers struct {
+	*entry
+	files *files
+	calls *calls
+	enter domain.Tool // signs in
+
+	mu       sync.Mutex
+	catalog  catalog
+	pins     map[string]Difference // tools that differ from their pins
+	offered  domain.Offer
+	settled  bool   // it has been tried to connect
+	signsIn  bool   // somebody has to sign in
+	owner    string // ID of the principal whose connection has shown the catalog; "" for all
+	changed  func()
+	problems []string // with what is kept
+	repairs  []string // of what is offered
+}
+
+func newOffers(e *entry, c *calls) *offers {
+	return &offers{entry: e, calls: c, files: newFiles(e.deps.State, e.name, &e.settings)}
+}
+
+// notify sets what is called when the offer has changed.
+func (o *offers) notify(changed func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.changed = changed
+}
+
+// Offer returns what the server offered last, and the tool that signs in where somebody has to.
+func (o *offers) Offer() domain.Offer {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	last := o.offered
+	if o.signsIn {
+		last.Tools = append(slices.Clone(last.Tools), o.enter)
+	}
+	return last
+}
+
+// problem notes that something cannot be kept, once.
+func (o *offers) problem(what string, err error) {
+	o.deps.Log.Warn(what, zap.Error(err))
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if text := what + ": " + err.Error(); len(o.problems) < 10 {
+		o.problems = append(o.problems, text)
+	}
+}
+
+// load reads the lists of the server, and offers what is in them.
+func (o *offers) load(ctx context.Context, l *link, conn *connection) error {
+	o.mu.Lock()
+	if o.owner == "" {
+		o.owner = l.owner
+	}
+	others := o.owner != l.owner
+	o.mu.Unlock()
+	if others { // each caller may be shown other tools; what is offered must not alternate
+		return nil
+	}
+	about := conn.client.Server()
+	var broken []string
+	again := false
+	c := catalog{Handshake: l.handshake, Protocol: about.Protocol, Info: about.Info, Instructions: about.Instructions}
+	for _, list := range []struct {
+		capability string
+		method     mcp.MCPMethod
+		to         *[]json.RawMessage
+	}{
+		{"tools", mcp.MethodToolsList, &c.Tools}, {"resources", mcp.MethodResourcesList, &c.Resources},
+		{"resources", mcp.MethodResourcesTemplatesList, &c.Templates}, {"prompts", mcp.MethodPromptsList, &c.Prompts},
+	} {
+		if rawjson.Member(about.Capabilities, list.capability) == nil {
+			continue
+		}
+		listing, cancel := context.WithTimeout(ctx, o.Timeout())
+		items, err := conn.client.List(listing, string(list.method))
+		cancel()
+		_, answered := errors.AsType[*jsonrpc.Error](err)
+		switch {
+		case err == nil, answered && list.to == &c.Templates && items == nil: // which servers with resources need not have
+		case items == nil && (!answered || list.to == &c.Tools), conn.client.Err() != nil, errors.Is(err, mcpclient.ErrSessionEnded):
+			return err
+		default: // what came before it counts
+			_, err = o.withoutTokens(nil, err)
+			again = again || !errors.Is(err, mcpclient.ErrEndless)
+			broken = append(broken, fmt.Sprintf("%s is not read whole, %d came: %v", list.method, len(items), err))
+		}
+		*list.to = items
+	}
+	l.incomplete(broken, again)
+	o.mu.Lock()
+	same := !o.catalog.empty() && reflect.DeepEqual(o.catalog, c)
+	o.mu.Unlock()
+	if same {
+		return nil
+	}
+	if err := o.files.keepCatalog(c); err != nil {
+		o.problem("its catalog cannot be kept", err)
+	}
+	o.adopt(c)
+	return nil
+}
+
+// adopt offers what is in a catalog.
+func (o *offers) adopt(c catalog) {
+	tools := map[string]json.RawMessage{}
+	for _, raw := range c.Tools {
+		if name, err := rawjson.String(rawjson.Member(raw, "name")); err == nil && tools[name] == nil {
+			tools[name] = raw
+		}
+	}
+	changed, err := o.files.compare(tools)
+	if err != nil {
+		o.problem("the pins of its tools cannot be read or kept", err)
+		changed = map[string]Difference{}
+		for name := range tools { // it is not known which of them have changed
+			if o.settings.Pin == pinQuarantine {
+				changed[name] = Difference{Tool: name}
+			}
+		}
+	}
+	for name, d := range changed {
+		members := make([]string, len(d.Members))
+		for i, m := range d.Members {
+			members[i] = m.Name
+		}
+		o.deps.Log.Warn("a tool has changed since it was pinned", zap.String("tool", name), zap.Strings("members", members))
+	}
+	offer, repairs := o.offer(&c, changed)
+	o.mu.Lock()
+	offer.Pending = c.empty() && !o.settled && !o.settings.Lazy
+	o.catalog, o.pins, o.offered, o.repairs = c, changed, offer, repairs
+	notify := o.changed
+	o.mu.Unlock()
+	if notify != nil {
+		notify()
+	}
+}
+
+// settle notes that the server has been tried, and whether somebody has to sign in. It notifies if that is new, or in any case.
+func (o *offers) settle(signsIn, notifies bool) {
+	o.mu.Lock()
+	notify := o.changed
+	notifies = notifies || o.offered.Pending || signsIn != o.signsIn
+	o.settled, o.offered.Pending, o.signsIn = true, false, signsIn
+	o.mu.Unlock()
+	if notifies && notify != nil {
+		notify()
+	}
+}
+
+// followPins offers tools that are held back when somebody has approved of them.
+func (o *offers) followPins() {
+	o.mu.Lock()
+	held, c := o.pins, o.catalog
+	o.mu.Unlock()
+	if len(held) == 0 || o.settings.Pin != pinQuarantine {
+		return
+	}
+	p, _ := o.files.pins() // those that cannot be read approve of nothing
+	for _, raw := range c.Tools {
+		name, _ := rawjson.String(rawjson.Member(raw, "name"))
+		if _, ok := held[name]; ok && p[name].Hash == newPin(raw).Hash {
+			o.adopt(c)
+			return
+		}
+	}
+}
+
+// Known reports whether the server has said once what it offers.
+func (o *offers) Known() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.catalog.empty()
+}
+
+// Differences returns how tools differ from their pins, by name. They are those of the
+// newest list that is known.
+func (o *offers) Differences() (all []Difference) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(o.pins)) {
+		all = append(all, o.pins[name])
+	}
+	return all
+}
+
+// Approve pins tools, by the server's own names, as they are in the list that
+// [Server.Differences] is about. Programs that run notice it.
+func (o *offers) Approve(tools []string) error {
+	o.mu.Lock()
+	c := o.catalog
+	o.mu.Unlock()
+	now := pins{}
+	for _, raw := range c.Tools {
+		name, err := rawjson.String(rawjson.Member(raw, "name"))
+		if _, twice := now[name]; err == nil && !twice && slices.Contains(tools, name) {
+			now[name] = newPin(raw)
+		}
+	}
+	for _, name := range tools {
+		if _, ok := now[name]; !ok {
+			return fmt.Errorf("server %s lists no tool %q", o.name, brief.Name(name))
+		}
+	}
+	if _, err := o.files.changePins(func(p pins) { maps.Copy(p, now) }); err != nil {
+		return err
+	}
+	o.adopt(c)
+	return nil
+}
+
+// ToolNames returns the names that the server gives its tools.
+func (o *offers) ToolNames() (names []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, raw := range o.catalog.Tools {
+		if name, err := rawjson.String(rawjson.Member(raw, "name")); err == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
