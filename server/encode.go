@@ -186,10 +186,15 @@ func (x *exchange) items(c *domain.Catalog, cursor string) (_ []byte, next strin
 		page, next, err := c.ListPrompts(p, cursor)
 		return appendList(nil, "prompts", page, appendPrompt), next, err
 	}
-	page, err := c.List(domain.ListToolsQuery{Session: domain.Session{Principal: p}, Cursor: cursor})
+	page, err := c.List(domain.ListToolsQuery{Session: domain.Session{Principal: p}, Category: x.meta.category, Cursor: cursor})
 	both := takesBoth(x.domain().Client)
 	return appendList(nil, "tools", page.Tools, func(b []byte, t *domain.Tool) []byte {
-		return appendTool(b, t, formOf(t, c, both), x.meta.modern)
+		b = appendTool(b, t, formOf(t, c, both), x.meta.modern)
+		if t.Category == "" || t.Origin.Server != "" || t.Listed != nil { // other servers say all of theirs themselves
+			return b
+		}
+		b = append(b[:len(b)-1], `,"_meta":{"`+categoryKey+`":`...)
+		return append(rawjson.AppendString(b, t.Category), "}}"...)
 	}), page.Next, err
 }
 

@@ -31,6 +31,7 @@ type requestMeta struct {
 	logLevel      string          // declared by a modern request; empty for no log
 	capabilities  json.RawMessage // declared by a modern request
 	client        string          // its name and version, likewise
+	category      string          // which tools a list is to have; empty for all
 	raw           json.RawMessage // all of it
 }
 
@@ -68,6 +69,10 @@ func (r *message) param(name, value []byte) error {
 	return nil
 }
 
+// categoryKey is the member of _meta that says which category a tool of this server is of
+// and, in a request for a list, of which category tools are wanted.
+const categoryKey = "toolserver/category"
+
 func (m *requestMeta) read(raw []byte) {
 	*m = requestMeta{}
 	if raw[0] != '{' {
@@ -88,6 +93,8 @@ func (m *requestMeta) read(raw []byte) {
 			m.client = readClient(value)
 		case mcp.MetaKeyLogLevel:
 			m.logLevel, _ = rawjson.String(value)
+		case categoryKey:
+			m.category, _ = rawjson.String(value)
 		}
 		return nil
 	})

@@ -241,6 +241,33 @@ func TestTooManySubscriptions(t *testing.T) {
 	waitFor(t, d.unwatched("row:x/data"))
 }
 
+// TestCategories checks that tools say their category, and that a client can list one.
+func TestCategories(t *testing.T) {
+	s, _ := fixture(t)
+	tool := domain.Tool{Name: "a", Category: "alpha", Description: "Says nothing."}
+	silent := func(context.Context, noInput) (domain.ToolResult, error) { return domain.Text(""), nil }
+	alpha := domain.Define(tool, silent)
+	tool.Name, tool.Category = "b", "beta"
+	add(s, alpha, domain.Define(tool, silent))
+	for _, modern := range []bool{false, true} {
+		for category, want := range map[string]string{`"alpha"`: "a", `"beta"`: "b", `"gamma"`: ""} {
+			list := request(`1`, "tools/list", `{"_meta":{"toolserver/category":`+category+`}}`, false)
+			if modern {
+				list = strings.Replace(request(`1`, "tools/list", `{}`, true), `"_meta":{`, `"_meta":{"toolserver/category":`+category+`,`, 1)
+			}
+			got := strings.Join(play(t, s, list), "")
+			for _, name := range []string{"a", "b"} {
+				if listed := strings.Contains(got, `{"name":"`+name+`"`); listed != (name == want) {
+					t.Errorf("category %s: %s", category, got)
+				}
+			}
+			if want != "" && !strings.Contains(got, `"_meta":{"toolserver/category":`+category+`}}`) {
+				t.Errorf("category %s is not said: %s", category, got)
+			}
+		}
+	}
+}
+
 // TestLog checks who hears what calls say.
 func TestLog(t *testing.T) {
 	s, _ := fixture(t)
