@@ -78,10 +78,30 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// product counts the Go of the product, without tests, by folder.
+// product counts the Go of the product, by folder.
 func product(t *testing.T) map[string]size {
 	t.Helper()
 	sizes := map[string]size{}
+	for path, source := range sources(t) {
+		names := strings.Split(path, "/")
+		names = names[:len(names)-1]
+		folder := strings.Join(names[:min(len(names), max(1, deep[names[0]]))], "/")
+		counted := sizes[folder]
+		for line := range bytes.Lines(source) {
+			counted.lines++
+			if utf8.RuneCount(bytes.TrimRight(line, "\r\n")) > columns {
+				counted.long++
+			}
+		}
+		sizes[folder] = counted
+	}
+	return sizes
+}
+
+// sources returns the files of Go of the product, without tests, by their paths with slashes.
+func sources(t *testing.T) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -96,30 +116,17 @@ func product(t *testing.T) map[string]size {
 		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return nil
 		}
-		content, err := os.ReadFile(path)
+		relative, err := filepath.Rel(root, path)
 		if err != nil {
 			return err
 		}
-		relative, err := filepath.Rel(root, filepath.Dir(path))
-		if err != nil {
-			return err
-		}
-		names := strings.Split(filepath.ToSlash(relative), "/")
-		folder := strings.Join(names[:min(len(names), max(1, deep[names[0]]))], "/")
-		counted := sizes[folder]
-		for line := range bytes.Lines(content) {
-			counted.lines++
-			if utf8.RuneCount(bytes.TrimRight(line, "\r\n")) > columns {
-				counted.long++
-			}
-		}
-		sizes[folder] = counted
-		return nil
+		files[filepath.ToSlash(relative)], err = os.ReadFile(path)
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sizes
+	return files
 }
 
 // readTable reads a file of lines "number folder".
