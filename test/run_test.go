@@ -127,8 +127,8 @@ func TestReport(t *testing.T) {
 // TestRace checks that the step with two runs at once passes where both do, and fails where either does.
 func TestRace(t *testing.T) {
 	for failing, want := range map[string]string{"none": " s  race\n", "*-race*": " s  race, FAILED\n", "*30m?./sandbox*": " s  race, FAILED\n"} {
-		script := `. ./run; go() { echo ./server; }; go_test() { case "$*" in ` + failing + `) return 1;; esac; }; step race race`
-		out, err := exec.Command("bash", "-c", script).CombinedOutput()
+		script := `. ./run; bin=$1; unit_coverage=$1/unit; go() { echo ./server; }; go_test() { case "$*" in ` + failing + `) return 1;; esac; }; step race race`
+		out, err := exec.Command("bash", "-c", script, "bash", t.TempDir()).CombinedOutput() // the files of a real run are not touched
 		if _, ran := err.(*exec.ExitError); err != nil && !ran {
 			t.Skipf("no bash here: %v", err)
 		}
