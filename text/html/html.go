@@ -99,12 +99,7 @@ func Title(src string) string {
 	for s.next() {
 		switch s.name {
 		case "svg":
-			switch s.kind {
-			case html.StartTagToken:
-				drawings++
-			case html.EndTagToken:
-				drawings = max(0, drawings-1)
-			}
+			drawings = max(0, drawings+s.nesting())
 		case "title":
 			if s.kind == html.StartTagToken && (drawings == 0 || !s.closes("svg")) {
 				return s.title()

@@ -81,7 +81,7 @@ func (w *writer) suspendMarks(i int) {
 		w.at[m], w.due = -1, true
 		switch m {
 		case code:
-			w.closeCode(at)
+			w.out = closeCode(w.out, at)
 		case link:
 			w.out = append(w.out, w.target...)
 		default:
@@ -92,22 +92,21 @@ func (w *writer) suspendMarks(i int) {
 }
 
 // closeCode ends code that begins at an offset, with more backquotes if there are some in it.
-func (w *writer) closeCode(at int) {
-	if bytes.IndexByte(w.out[at:], '`') < 0 {
-		w.out = append(w.out, '`')
-		return
+func closeCode(out []byte, at int) []byte {
+	if bytes.IndexByte(out[at:], '`') < 0 {
+		return append(out, '`')
 	}
-	text := string(w.out[at:])
-	quotes := strings.Repeat("`", longestRun(text)+1)
-	w.out = append(w.out[:at-1], quotes+" "+text+" "+quotes...)
+	text := string(out[at:])
+	quotes := fenceOf(text, 1)
+	return append(out[:at-1], quotes+" "+text+" "+quotes...)
 }
 
-// longestRun returns how many backquotes follow one another in a text.
-func longestRun(s string) (longest int) {
-	for run := range strings.FieldsFuncSeq(s, func(r rune) bool { return r != '`' }) {
-		longest = max(longest, len(run))
+// fenceOf returns so many backquotes, or as many as it takes to be longer than any run of them in a text.
+func fenceOf(text string, least int) string {
+	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
+		least = max(least, len(run)+1)
 	}
-	return longest
+	return strings.Repeat("`", least)
 }
 
 // interruptMarks ends the marks before a break or the border of a cell. A link does not end: the break is a space in it.
@@ -241,7 +240,7 @@ func language(class string) string {
 // fence puts fences around the verbatim text at the end.
 func (w *writer) fence() {
 	text := string(w.out[w.preStart:])
-	fence := strings.Repeat("`", max(3, longestRun(text)+1))
+	fence := fenceOf(text, 3)
 	w.out = w.lineEnds(append(append(w.out[:w.preStart], fence...), w.language...), 1)
 	w.out = append(w.lineEnds(append(w.out, text...), 1), fence...)
 }
@@ -366,7 +365,7 @@ func (w *writer) positions() []*int {
 // Fenced returns text in a fenced code block of Markdown. The fence is longer
 // than any run of backticks in the text, so that the text cannot end the block.
 func Fenced(tag, text string) string {
-	fence := strings.Repeat("`", max(3, longestRun(text)+1))
+	fence := fenceOf(text, 3)
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}

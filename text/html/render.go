@@ -21,11 +21,7 @@ type renderer struct {
 
 	skipMarked bool
 	unshown    unshown
-
-	skip     string // the element that is skipped, or ""
-	depth    int    // of elements of that name in it
-	skipsTeX bool   // it is a script with a formula, which is shown
-	foreign  int    // foreignObject elements open in it
+	skip       skip
 
 	mathScripts          bool // there are scripts with formulas
 	bracket, bracketsOwn bool // of ruby: one of ours is open, the author has some
@@ -48,14 +44,20 @@ func newRenderer(src string, o Options) *renderer {
 func (r *renderer) run() {
 	for r.next() {
 		switch {
-		case r.unshown.name != "":
-			r.passUnshown()
-		case r.skip != "":
-			r.skipping()
+		case r.unshown.name != "" && !r.unshown.pass(r.scanner):
+		case r.skip.name != "" && r.kind == html.TextToken:
+			if r.skip.tex {
+				r.keepApart()
+				r.text(r.content())
+				r.keepApart()
+			}
+		case r.skip.name != "" && !r.skip.pass(r.scanner):
 		case r.kind == html.TextToken:
 			r.text(r.content())
+		case r.kind == html.EndTagToken:
+			r.end()
 		default:
-			r.tag()
+			r.start()
 		}
 	}
 	r.closeAnchor()
@@ -90,14 +92,6 @@ func (r *renderer) footnotes() {
 	}
 }
 
-func (r *renderer) tag() {
-	if r.kind == html.EndTagToken {
-		r.end()
-	} else {
-		r.start()
-	}
-}
-
 func (r *renderer) start() {
 	role := r.is.role
 	if r.saidTwice() {
@@ -106,7 +100,10 @@ func (r *renderer) start() {
 		return
 	}
 	if r.skipMarked && role != skipped && role != dropped && r.marked() {
-		r.skipUnshown()
+		if r.is.breaksOut() { // it ends the paragraph before it
+			r.breakLines(r.gap)
+		}
+		r.unshown.begin(r.scanner)
 		return
 	}
 	switch role {
@@ -289,45 +286,40 @@ func (r *renderer) drop() {
 	if r.name == "iframe" {
 		r.keepApart()
 	}
-	r.skipsTeX = r.name == "script" && strings.HasPrefix(r.attr("type"), "math/tex")
 	if (r.name != "iframe" || r.closes(r.name)) && !r.empty() {
-		r.skip, r.depth = r.name, 1
+		r.skip = skip{name: r.name, depth: 1, tex: r.name == "script" && strings.HasPrefix(r.attr("type"), "math/tex")}
 	}
 }
 
 // skipElement passes over an element, if it has an end at all.
 func (r *renderer) skipElement() {
-	r.skipsTeX = false
-	if r.kind == html.SelfClosingTagToken && r.name == "svg" || !r.closes(r.name) {
-		return
+	if r.closes(r.name) && !(r.kind == html.SelfClosingTagToken && r.name == "svg") {
+		r.skip = skip{name: r.name, depth: 1}
 	}
-	r.skip, r.depth, r.foreign = r.name, 1, 0
 }
 
-// skipping reads a token of an element that is passed over.
-func (r *renderer) skipping() {
+// skip is the element that is passed over.
+type skip struct {
+	name    string // or "" if there is none
+	depth   int    // of elements of that name
+	tex     bool   // it is a script with a formula, which is shown
+	foreign int    // foreignObject elements open in it
+}
+
+// pass reads a tag in the element. It reports whether the tag ends that without being its end tag.
+func (k *skip) pass(s *scanner) (ended bool) {
 	switch {
-	case r.kind == html.TextToken:
-		if r.skipsTeX {
-			r.keepApart()
-			r.text(r.content())
-			r.keepApart()
-		}
-	case roleOf(r.skip) == dropped && !(r.name == r.skip && r.kind == html.EndTagToken): // it was never closed
-		r.skip = ""
-		r.tag()
-	case r.name == r.skip && r.kind == html.EndTagToken:
-		if r.depth--; r.depth == 0 {
-			r.skip = ""
-		}
-	case r.name == r.skip && r.kind == html.StartTagToken:
-		r.depth++
-	case r.name == "foreignobject" && r.kind == html.StartTagToken:
-		r.foreign++
-	case r.name == "foreignobject" && r.kind == html.EndTagToken:
-		r.foreign--
-	case r.skip == "svg" && r.foreign == 0 && r.is.breaksOut():
-		r.skip = ""
-		r.tag()
+	case roleOf(k.name) == dropped && !(s.name == k.name && s.kind == html.EndTagToken): // it was never closed
+		ended = true
+	case s.name == k.name:
+		k.depth += s.nesting()
+	case s.name == "foreignobject":
+		k.foreign += s.nesting()
+	case k.name == "svg" && k.foreign == 0 && s.is.breaksOut():
+		ended = true
 	}
+	if ended || k.depth == 0 {
+		k.name = ""
+	}
+	return ended
 }

@@ -89,6 +89,17 @@ func (s *scanner) next() bool {
 	}
 }
 
+// nesting returns how many more elements are open behind the tag: 1, 0 or -1.
+func (s *scanner) nesting() int {
+	switch s.kind {
+	case html.StartTagToken:
+		return 1
+	case html.EndTagToken:
+		return -1
+	}
+	return 0
+}
+
 // rest makes text of a tag that the document ends in, unless that was likely cut off: "a <b" is not markup.
 func (s *scanner) rest(raw []byte) bool {
 	if len(raw) < 2 || raw[1] == '/' || strings.ContainsAny(string(raw), `="'`) {

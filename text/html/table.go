@@ -66,7 +66,7 @@ func (r *tableRow) begin(w *writer) {
 			w.newLine(max(1, r.lines))
 			r.spaced = r.lines < w.lines
 		} else {
-			w.marker()
+			w.out = w.marker(w.out)
 		}
 		w.item = inCell
 		r.begun, r.fresh = true, true
@@ -209,7 +209,9 @@ func (w *writer) endRow() {
 		w.rowsEnd = len(w.out)
 	default:
 		w.grid = w.row.cells > 1
-		w.joinLines()
+		if w.row.breaks > 0 { // which are spaces
+			w.out = append(w.out[:w.row.start], markedBreak().ReplaceAll(w.out[w.row.start:], []byte{' '})...)
+		}
 	}
 	if w.row.open {
 		if !w.row.layout {
@@ -222,14 +224,6 @@ func (w *writer) endRow() {
 		w.item = false
 	}
 	w.row = tableRow{}
-}
-
-// joinLines makes the breaks that are marked in the row spaces.
-func (w *writer) joinLines() {
-	if w.row.breaks == 0 {
-		return
-	}
-	w.out = append(w.out[:w.row.start], markedBreak().ReplaceAll(w.out[w.row.start:], []byte{' '})...)
 }
 
 var markedBreak = lazyregexp.New(`[\x01\x02][\x01\x02 ]*`)

@@ -20,14 +20,14 @@ type unshown struct {
 
 // marked reports whether the start tag says that its element is not shown. The document itself is, whatever its tags say: scripts
 // show it.
-func (r *renderer) marked() bool {
-	switch {
-	case r.name == "html" || r.name == "body":
+func (s *scanner) marked() bool {
+	switch s.name {
+	case "html", "body":
 		return false
-	case r.name == "dialog":
-		return !r.has("open") || r.marksHidden()
+	case "dialog":
+		return !s.has("open") || s.marksHidden()
 	}
-	return r.marksHidden()
+	return s.marksHidden()
 }
 
 // has reports whether the tag has an attribute.
@@ -35,11 +35,11 @@ func (s *scanner) has(name string) bool {
 	return slices.ContainsFunc(s.attributes(), func(a attribute) bool { return string(a.name) == name })
 }
 
-func (r *renderer) marksHidden() bool {
-	if r.has("hidden") || strings.EqualFold(strings.TrimSpace(r.attr("aria-hidden")), "true") {
+func (s *scanner) marksHidden() bool {
+	if s.has("hidden") || strings.EqualFold(strings.TrimSpace(s.attr("aria-hidden")), "true") {
 		return true
 	}
-	source := r.attr("style")
+	source := s.attr("style")
 	if source == "" {
 		return false
 	}
@@ -50,42 +50,34 @@ func (r *renderer) marksHidden() bool {
 	return style["display"] == "none" || style["visibility"] == "hidden" || style["visibility"] == "collapse"
 }
 
-// skipUnshown begins to pass over the element of a start tag. An empty tag leaves nothing out, in HTML it would be never closed.
-func (r *renderer) skipUnshown() {
-	if r.is.breaksOut() { // it ends the paragraph before it
-		r.breakLines(r.gap)
-	}
-	if !r.is.void && r.kind != html.SelfClosingTagToken {
-		r.unshown = unshown{name: r.name, depth: 1, chars: r.unshown.chars}
+// begin begins to pass over the element of a start tag. An empty tag leaves nothing out, in HTML it would be never closed.
+func (u *unshown) begin(s *scanner) {
+	if !s.is.void && s.kind != html.SelfClosingTagToken {
+		*u = unshown{name: s.name, depth: 1, chars: u.chars}
 	}
 }
 
-// passUnshown reads a token of the element that is not shown.
-func (r *renderer) passUnshown() {
-	u := &r.unshown
-	code := u.code
-	u.code = r.kind == html.StartTagToken && r.is.role == dropped
+// pass reads a token of the element. It reports whether that is a tag that ends the element without being its end tag.
+func (u *unshown) pass(s *scanner) (ended bool) {
+	code, end := u.code, s.kind == html.EndTagToken
+	u.code = s.kind == html.StartTagToken && s.is.role == dropped
 	switch {
-	case r.kind == html.TextToken && !code:
-		u.chars += utf8.RuneCount(bytes.TrimSpace(r.content()))
-	case r.kind == html.TextToken:
-	case r.name == u.name && r.kind == html.EndTagToken:
-		if u.depth--; u.depth == 0 {
-			u.name = ""
-		}
-	case u.open == 0 && endsWithout(u.name, r.name, r.kind == html.EndTagToken):
-		u.name = ""
-		r.tag()
-	case r.name == u.name:
-		if r.kind == html.StartTagToken {
-			u.depth++
-		}
-	case !closedByItself(r.name):
-	case r.kind == html.EndTagToken:
-		u.open--
-	case r.kind == html.StartTagToken:
-		u.open++
+	case s.kind == html.TextToken && !code:
+		u.chars += utf8.RuneCount(bytes.TrimSpace(s.content()))
+	case s.kind == html.TextToken:
+	case s.name == u.name && end:
+		u.depth--
+	case u.open == 0 && endsWithout(u.name, s.name, end):
+		ended = true
+	case s.name == u.name:
+		u.depth += s.nesting()
+	case closedByItself(s.name):
+		u.open += s.nesting()
 	}
+	if ended || u.depth == 0 {
+		u.name = ""
+	}
+	return ended
 }
 
 // closedByItself reports whether an element is a block that only its own end tag ends, or that of one around it.

@@ -22,14 +22,11 @@ type writer struct {
 	space bool // white space
 	apart bool // keep the words before and behind from becoming one
 	power bool // a superscript has begun
-	item  bool // an item of a list has begun
+	margin
 
-	levels    []level // of lists, and of quotes in Markdown
-	lineDepth int     // how many of them the last line began in
-	bullet    string  // of the item
-	verbatim  int     // elements open
-	preFirst  bool
-	preStart  int
+	verbatim int // elements open
+	preFirst bool
+	preStart int
 
 	row  tableRow
 	grid bool // the last row was one of data
@@ -48,6 +45,14 @@ type writer struct {
 	language  string // of verbatim text
 
 	rows, rowsStart, rowsEnd, rowsLevel int // rows of data that are not yet a table
+}
+
+// margin is what lines begin with.
+type margin struct {
+	levels    []level // of lists, and of quotes in Markdown
+	lineDepth int     // how many of them the last line began in
+	item      bool    // an item of a list has begun
+	bullet    string  // of it
 }
 
 // level is a list, or a quote, that is open.
@@ -225,7 +230,7 @@ func (w *writer) begin(r rune) {
 		if w.markdown && len(w.out) == 0 {
 			w.out = w.indentLine(w.out)
 		}
-		w.marker()
+		w.out = w.marker(w.out)
 		w.lineStart = len(w.out)
 	case w.lines > 0:
 		w.newLine(w.lines)
@@ -263,7 +268,7 @@ func (w *writer) newLine(n int) {
 		}
 		w.out = w.lineEnds(w.out, n)
 	}
-	w.marker()
+	w.out = w.marker(w.out)
 }
 
 // lineEnds appends the ends of n lines, and the indentation of the next.
@@ -279,28 +284,29 @@ func (w *writer) lineEnds(out []byte, n int) []byte {
 }
 
 // indentLine appends the indentation of a line; an item's marker is the last part of it.
-func (w *writer) indentLine(out []byte) []byte {
-	w.lineDepth = len(w.levels)
-	if w.item {
-		w.lineDepth--
+func (m *margin) indentLine(out []byte) []byte {
+	m.lineDepth = len(m.levels)
+	if m.item {
+		m.lineDepth--
 	}
-	return w.indent(out, w.lineDepth)
+	return m.indent(out, m.lineDepth)
 }
 
 // indent appends what lines begin with that are so many levels deep.
-func (w *writer) indent(out []byte, depth int) []byte {
-	for _, l := range w.levels[:min(depth, maxIndent)] {
+func (m *margin) indent(out []byte, depth int) []byte {
+	for _, l := range m.levels[:min(depth, maxIndent)] {
 		out = append(out, l.indent...)
 	}
 	return out
 }
 
-// marker writes the bullet of an item that has begun.
-func (w *writer) marker() {
-	if w.item {
-		w.out = append(w.out, w.bullet...)
+// marker appends the bullet of an item that has begun.
+func (m *margin) marker(out []byte) []byte {
+	if m.item {
+		out = append(out, m.bullet...)
 	}
-	w.item = false
+	m.item = false
+	return out
 }
 
 func (w *writer) last() rune {
