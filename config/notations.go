@@ -8,6 +8,7 @@ import (
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/netguard"
+	"github.com/toolserver/toolserver/sandbox/programs"
 	"github.com/toolserver/toolserver/tools/prompts"
 	"github.com/toolserver/toolserver/tools/resources"
 	"github.com/toolserver/toolserver/tools/system"
@@ -57,8 +58,8 @@ func (l *Loaded) notations() map[string]notation {
 			return known(text, "nothing is protected as", "it must be a name as denials show it", sandbox.ProtectedNames())
 		}, oneOf(sandbox.ProtectedNames)},
 		"preset": {func(text string) error {
-			return known(text, "there is no preset", listed(sandbox.Presets()), sandbox.Presets())
-		}, oneOf(sandbox.Presets)},
+			return known(text, "there is no preset", listed(programs.Presets()), programs.Presets())
+		}, oneOf(programs.Presets)},
 		"resource": {nil, pattern(`^(` + strings.Join(resources.Names(), "|") + `)$|__`)},
 		"prompt":   {nil, pattern(`^(` + strings.Join(prompts.Names(), "|") + `)$|__`)},
 		"server":   {nil, pattern(upstream.ServerName)},

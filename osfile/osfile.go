@@ -4,8 +4,10 @@ package osfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -93,6 +95,38 @@ func SameRoot(root *os.Root, before fs.FileInfo) (*os.Root, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	return root, nil
+}
+
+// OpenPrivate opens a directory and checks what was opened: it must be no symlink, belong to
+// this user and be for nobody else. (On Windows, directories below the user's profile are.)
+func OpenPrivate(path string) (*os.Root, error) { return openPrivate(path, path, os.OpenRoot, os.Lstat) }
+
+// SubPrivate is OpenPrivate of a directory in root.
+func SubPrivate(root *os.Root, name string) (*os.Root, error) {
+	return openPrivate(filepath.Join(root.Name(), name), name, root.OpenRoot, root.Lstat)
+}
+
+func openPrivate(path, name string, open func(string) (*os.Root, error), lstat func(string) (fs.FileInfo, error)) (*os.Root, error) {
+	named, err := lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	info := Of(named)
+	switch mode := info.Mode.Perm(); {
+	case !named.IsDir():
+		return nil, fmt.Errorf("%s is a symlink or no directory: put a directory there", path)
+	case info.UID < 0: // Windows
+	case info.UID != os.Geteuid():
+		return nil, fmt.Errorf("%s belongs to another user: remove it", path)
+	case mode&0o077 != 0:
+		return nil, fmt.Errorf("%s is accessible to others (mode %#o), who may have read it: run chmod 700 %s once you know that what is in it is safe",
+			path, mode, path)
+	}
+	dir, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	return SameRoot(dir, named)
 }
 
 // OpenSame opens the file in dir that before describes, and does not wait for what

@@ -9,12 +9,37 @@ import (
 
 	"github.com/toolserver/toolserver/sandbox/command"
 	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/scratch"
 )
+
+// An access is what commands may read and write.
+type access struct {
+	reads, writes *pathguard.Guard
+	scratch       *scratch.Dir
+}
+
+// writable reports whether commands may write path, as policy says.
+func (a access) writable(path string) bool { return checkPath(a.writes, path) == nil }
+
+// theirs reports whether commands can neither replace a directory nor be refused what is in it.
+func (a access) theirs(dir string) bool {
+	_, unwritable := a.writes.Refused(dir)
+	_, unreadable := a.reads.Refused(dir)
+	return !a.writable(dir) && !unwritable && !unreadable
+}
+
+// commandFiles are the files of this machine as commands find them.
+type commandFiles struct {
+	access
+	kernel      *Kernel
+	around      func() *surroundings
+	confinement *confinement // nil if the kernel layer is off
+}
 
 // paths checks the files a command names: what it writes against what the family for
 // writing may write, and what it reads against the configuration of the family for
 // reading, if there is any; without, what commands read is up to the kernel.
-func (c *Commands) paths(reading ToolPolicy) command.Paths {
+func (c *commandFiles) paths(reading ToolPolicy) command.Paths {
 	read, write := c.reads, c.writes
 	_, notRead := read.Patterns()
 	_, notWritten := write.Patterns()
@@ -52,7 +77,7 @@ func (c *Commands) paths(reading ToolPolicy) command.Paths {
 // forbidden returns the rule that keeps commands from naming a path. With a list of
 // commands also what may be there is refused; without, or for a word of which it is
 // not known what is done with it, only what is.
-func (c *Commands) forbidden(path string, write, strict bool) (rule, reason string) {
+func (c *commandFiles) forbidden(path string, write, strict bool) (rule, reason string) {
 	guard := c.reads
 	if write {
 		guard = c.writes
@@ -60,7 +85,7 @@ func (c *Commands) forbidden(path string, write, strict bool) (rule, reason stri
 	refused := false
 	if strict {
 		rule, refused = guard.Protected(path)
-	} else if !write || !strings.Contains(filepath.Base(path), "…") || !c.Confined() { // a computed name to write is left to the broker
+	} else if !write || !strings.Contains(filepath.Base(path), "…") || !c.confinement.applies() { // a computed name to write is left to the broker
 		rule, refused = guard.Refused(path)
 	}
 	if !refused {
@@ -68,9 +93,6 @@ func (c *Commands) forbidden(path string, write, strict bool) (rule, reason stri
 	}
 	return rule, guard.Reason(rule)
 }
-
-// writable reports whether commands may write path.
-func (c *Commands) writable(path string) bool { return checkPath(c.writes, path) == nil }
 
 func checkPath(g *pathguard.Guard, path string) error {
 	d, err := g.Check(path)
@@ -84,12 +106,12 @@ func checkPath(g *pathguard.Guard, path string) error {
 }
 
 // temporary reports whether path is in the directory for temporary files, or for caches.
-func (c *Commands) temporary(path string) bool {
-	return c.confinement != nil && (pathguard.Within(c.kernel.scratch.path(), path) || pathguard.Within(c.around().caches, path))
+func (c *commandFiles) temporary(path string) bool {
+	return c.confinement != nil && (pathguard.Within(c.scratch.Path(), path) || pathguard.Within(c.around().caches, path))
 }
 
 // inOwnTemp reports whether commands find path in a /tmp of their own.
-func (c *Commands) inOwnTemp(path string) bool {
+func (c *commandFiles) inOwnTemp(path string) bool {
 	if c.confinement == nil {
 		return false
 	}
@@ -99,12 +121,12 @@ func (c *Commands) inOwnTemp(path string) bool {
 }
 
 // temporaryPlace returns where the temporary file is that commands find at path, if any.
-func (c *Commands) temporaryPlace(path string) string {
+func (c *commandFiles) temporaryPlace(path string) string {
 	path = filepath.Clean(path)
 	listed := func(dir string) bool { return pathguard.Within(dir, "/tmp") } // so that it is the system's
-	switch private := c.kernel.scratch.private(); {
-	case !filepath.IsAbs(path) || !c.Confined() || !exists(private):
-	case pathguard.Within(c.kernel.scratch.temporary(), path):
+	switch private := c.scratch.Private(); {
+	case !filepath.IsAbs(path) || !c.confinement.applies() || !exists(private):
+	case pathguard.Within(c.scratch.Temporary(), path):
 		return path
 	case c.inOwnTemp(path) && !slices.ContainsFunc(c.confinement.spec().Write, listed):
 		return filepath.Join(private, strings.TrimPrefix(path, "/tmp"))

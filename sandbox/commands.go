@@ -11,31 +11,32 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/toolserver/toolserver/sandbox/command"
 	"github.com/toolserver/toolserver/sandbox/netproxy"
-	"github.com/toolserver/toolserver/sandbox/pathguard"
 	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/programs"
 	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
 // Commands are the commands that their owner may run. Like files they are of one
 // policy; the runner behind them, which knows what is running, stays.
 type Commands struct {
-	kernel        *Kernel
-	owner         Owner
-	policy        Policy
-	lists         ToolPolicy
-	files         func() *protectedFiles
-	reads, writes *pathguard.Guard // what commands may read and write
-	compiled      func() (*command.Policy, error)
-	confinement   *confinement // nil if the kernel layer is off
-	summary       func() *Summary
-	reachable     netproxy.Rules // of proxies
-	around        func() *surroundings
-	programs      []string      // directories of programs that configuration starts; see [Commands.installations]
-	kept          *atomic.Int64 // when the directory for caches was last made, in nanoseconds; see makeCaches
+	kernel    *Kernel
+	owner     Owner
+	policy    Policy
+	lists     ToolPolicy
+	access    access
+	around    func() *surroundings
+	scope     func() *scope
+	protected func() *protectedFiles
+	reachable netproxy.Rules // of proxies
+
+	// What follows from these; see complete.
+	confinement *confinement // nil if the kernel layer is off
+	files       *commandFiles
+	compiled    func() (*command.Policy, error)
+	summary     func() *Summary
 }
 
 // CommandRequest asks for one command, as a tool got it.
@@ -71,10 +72,11 @@ func (e *DeniedError) Error() string {
 func (s *Sandbox) newCommands(o Owner, files func() *protectedFiles) (*Commands, error) {
 	held, p := Capabilities{s, o}, s.policy
 	c := &Commands{
-		kernel: s.kernel, owner: o, policy: p, lists: p.commandLists(o), files: files,
-		reads: held.guard(reading), writes: held.guard(writing), kept: new(atomic.Int64),
+		kernel: s.kernel, owner: o, policy: p, lists: p.commandLists(o), protected: files,
+		access: access{held.guard(reading), held.guard(writing), s.kernel.scratch},
 	}
-	c.around = sync.OnceValue(func() *surroundings { return c.newSurroundings(c.lists) })
+	c.around = sync.OnceValue(func() *surroundings { return newSurroundings(p, o, c.programLists(), c.access) })
+	c.scope = sync.OnceValue(func() *scope { return &scope{policy: p, files: c.access, around: c.around()} })
 	var err error
 	if c.reachable, err = p.reachable(); err != nil {
 		return nil, err
@@ -82,25 +84,30 @@ func (s *Sandbox) newCommands(o Owner, files func() *protectedFiles) (*Commands,
 	return c, c.complete()
 }
 
+// programLists are the lists of programs.
+func (c *Commands) programLists() programs.Lists {
+	return programs.Lists{Allowed: c.lists.AllowedCommands, Denied: c.lists.DeniedCommands, ExecPaths: c.lists.ExecPaths}
+}
+
 // complete makes what follows from the lists and paths.
 func (c *Commands) complete() error {
-	lists := c.lists
 	if c.policy.Settings.Enforcement != EnforceParseOnly {
-		c.confinement = c.newConfinement(c.policy, lists, c.files)
+		c.confinement = c.newConfinement()
 	}
 	if c.policy.Settings.Enforcement == EnforceRequired {
 		if err := c.confinement.check(); err != nil {
 			return err
 		}
 	}
+	c.files = &commandFiles{c.access, c.kernel, c.around, c.confinement}
 	c.summary = sync.OnceValue(func() *Summary {
 		if l := c.Layers(); l.Notice != "" {
 			return &Summary{l.Enforcement, l.Notice}
 		}
 		return nil
 	})
-	c.compiled = sync.OnceValues(func() (*command.Policy, error) { return c.compile(lists) })
-	if lists.AllowedCommands == nil && lists.DeniedCommands == nil {
+	c.compiled = sync.OnceValues(c.compile)
+	if c.lists.AllowedCommands == nil && c.lists.DeniedCommands == nil {
 		return nil
 	}
 	_, err := c.compiled()
@@ -112,11 +119,12 @@ func (c *Commands) complete() error {
 func (c *Commands) With(programs, dirs []string) (*Commands, error) {
 	more := new(*c)
 	more.lists.AllowedCommands = slices.Concat(c.lists.AllowedCommands, command.Rules(programs...))
-	more.writes = c.writes.With(dirs...)
+	more.access.writes = c.access.writes.With(dirs...)
+	more.scope = sync.OnceValue(func() *scope { return &scope{policy: c.policy, files: more.access, around: c.around()} })
 	if len(dirs) > 0 {
 		p := c.policy
 		p.Roots = union(p.Roots, dirs) // where protected files are looked for
-		more.files = sync.OnceValue(func() *protectedFiles { return newProtectedFiles(p, c.reads) })
+		more.protected = sync.OnceValue(func() *protectedFiles { return newProtectedFiles(p, c.access.reads) })
 	}
 	return more, more.complete()
 }
@@ -124,16 +132,16 @@ func (c *Commands) With(programs, dirs []string) (*Commands, error) {
 // errNoCommands is returned to a tool that does not declare to run commands.
 var errNoCommands = errors.New("the tool does not declare that it runs commands")
 
-func (c *Commands) compile(lists ToolPolicy) (*command.Policy, error) {
-	tool, p, around := c.owner.Tool, c.policy, c.around()
+func (c *Commands) compile() (*command.Policy, error) {
+	p, lists, around := c.policy, c.lists, c.around()
 	policy, err := command.Compile(command.Config{
 		Allowed: lists.AllowedCommands, Denied: lists.DeniedCommands,
 		InlineCode: command.Mode(lists.InlineCode), OpaqueScripts: command.Mode(lists.OpaqueScripts),
-		Paths: c.paths(p.Tools[c.owner.Reads]), Path: around.path(),
+		Paths: c.files.paths(p.Tools[c.owner.Reads]), Path: around.path(),
 		Home: around.lookup("HOME"), Temp: around.lookup("TMPDIR"), Dir: p.WorkingDirectory,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("tools.%s: %w", tool, err)
+		return nil, fmt.Errorf("tools.%s: %w", c.owner.Tool, err)
 	}
 	return policy, nil
 }
@@ -148,7 +156,7 @@ func (c *Commands) Decide(req CommandRequest) (verdict command.Verdict, dir stri
 	if err != nil {
 		return command.Verdict{}, "", err
 	}
-	d, err := c.reads.OpenDir(cmp.Or(req.Dir, "."))
+	d, err := c.access.reads.OpenDir(cmp.Or(req.Dir, "."))
 	if err != nil {
 		return command.Verdict{}, "", fmt.Errorf("working_dir: %w", err)
 	}
@@ -211,7 +219,7 @@ func (c *Commands) prepare(req *CommandRequest) error {
 	}
 	req.Run.Shell = req.Command // whose message people know if there is no such program
 	if verdict.Plain != nil {
-		for file := range programFiles(verdict.Plain[0], dir, filepath.SplitList(lookup(req.Run.Env, "PATH"))) {
+		for file := range programs.Files(verdict.Plain[0], dir, filepath.SplitList(lookup(req.Run.Env, "PATH"))) {
 			req.Run.Argv, req.Run.Program, req.Run.Shell = verdict.Plain, file, ""
 			break
 		}
@@ -221,30 +229,29 @@ func (c *Commands) prepare(req *CommandRequest) error {
 	return err
 }
 
+// gitBesideSecrets has git go on beside files that it may not open: those it knows are
+// unchanged while their size and time are, and it adds all others.
+const gitBesideSecrets = `GIT_CONFIG_COUNT=3 GIT_CONFIG_KEY_0=core.checkStat GIT_CONFIG_VALUE_0=minimal
+	GIT_CONFIG_KEY_1=core.trustctime GIT_CONFIG_VALUE_1=false GIT_CONFIG_KEY_2=add.ignoreErrors GIT_CONFIG_VALUE_2=true`
+
 // besideSecrets adds to an environment what git needs beside what is hidden, after
 // confine has found that.
 func (c *Commands) besideSecrets(env []string) []string {
-	if !c.files().hides() || !slices.Contains(c.around().presets, "git") || lookup(env, "GIT_CONFIG_COUNT") != "" {
+	if !c.protected().hides() || !slices.Contains(c.around().presets, "git") || lookup(env, "GIT_CONFIG_COUNT") != "" {
 		return env
 	}
-	return append(slices.Clip(env), strings.Fields(besideSecrets)...)
+	return append(slices.Clip(env), strings.Fields(gitBesideSecrets)...)
 }
 
 // environment returns the minimal environment with the given variables, and makes
 // the directories it names.
 func (c *Commands) environment(set map[string]string) ([]string, error) {
 	if c.confinable() {
-		if err := errors.Join(c.kernel.scratch.make(), c.makeCaches()); err != nil {
+		if err := errors.Join(c.kernel.scratch.Make(), c.around().makeCaches()); err != nil {
 			return nil, err
 		}
 	}
-	if len(set) == 0 {
-		return c.around().env, nil
-	}
-	variables := map[string]string{}
-	maps.Copy(variables, c.around().variables)
-	maps.Copy(variables, set)
-	return process.MinimalEnv(variables), nil
+	return c.around().with(set), nil
 }
 
 // confine returns what a process is confined by that runs these commands, and what of the policy is not enforced
@@ -261,7 +268,7 @@ func (c *Commands) confine(argv [][]string) (plan []byte, notice string, err err
 func (c *Commands) confinable() bool { return c.confinement != nil && runtime.GOOS != "windows" }
 
 // Confined reports whether the kernel holds commands to the policy.
-func (c *Commands) Confined() bool { return c.confinement != nil && c.kernel.confines() }
+func (c *Commands) Confined() bool { return c.confinement.applies() }
 
 // minDisk is what a command may write although those before it have used up the limit:
 // it may be there to remove what they left.
@@ -269,12 +276,12 @@ const minDisk = 1 << 20
 
 // bounds returns what a command may use as a whole.
 func (c *Commands) bounds() process.Bounds {
-	l, kept := c.policy.Settings.Limits, c.kernel.scratch.size()
+	l, kept := c.policy.Settings.Limits, c.kernel.scratch.Size()
 	if l.Memory == 0 {
 		l.Memory = c.kernel.memory()
 	}
 	if l.Disk == 0 {
-		l.Disk = (freeSpace(c.policy.WorkingDirectory) + kept) / 2
+		l.Disk = (process.FreeSpace(c.policy.WorkingDirectory) + kept) / 2
 	}
 	if l.Disk > 0 {
 		l.Disk = max(l.Disk-kept, minDisk)

@@ -13,90 +13,109 @@ import (
 
 	"github.com/toolserver/toolserver/sandbox/confine"
 	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/programs"
 )
 
 // A confinement is what policy allows the commands of a tool, in the terms of the kernel.
 type confinement struct {
 	kernel *Kernel
+	policy Policy
 	owner  Owner
-	path   func() []string     // where commands find programs
+	lists  programs.Lists
+	access access
+	around func() *surroundings
+	scope  func() *scope
+
 	spec   func() confine.Spec // without protected names
 	denied func() []string     // files of programs that are denied altogether
-	globs  []confine.Gap       // what of the lists of paths the kernel is not told
 	files  func() *protectedFiles
 	// references are those of the policy.
 	references func() []pathguard.ProtectedFile
-	listed     *programFinder // of spec, which is called first
+	listed     *programs.Finder // of spec, which is called first
 
 	mu    sync.Mutex
 	plans map[string][]byte // by what of the spec is not always the same
 }
 
-// newConfinement prepares what policy says of the commands of a tool. Nothing is
+// newConfinement prepares what policy says of commands. Nothing is
 // looked up before it is needed.
-func (c *Commands) newConfinement(p Policy, lists ToolPolicy, files func() *protectedFiles) *confinement {
-	k := c.kernel
-	made := &confinement{kernel: k, owner: c.owner, path: func() []string { return c.around().path() }, files: files, references: p.references()}
-	programs := func() []string { return union(k.programs(), realDirs(made.path())) }
-	find := func() *programFinder {
-		around := c.around()
-		cache := cmp.Or(around.lookup("XDG_CACHE_HOME"), around.atHome("~/.cache"))
-		return &programFinder{path: around.path(), dirs: programs(), work: p.WorkingDirectory, temp: around.lookup("TMPDIR"), cache: cache}
+func (c *Commands) newConfinement() *confinement {
+	made := &confinement{
+		kernel: c.kernel, policy: c.policy, owner: c.owner, lists: c.programLists(), access: c.access, around: c.around, scope: c.scope,
+		files: c.protected, references: c.policy.references(),
 	}
-	made.globs = globGaps(c.reads)
 	made.denied = sync.OnceValue(func() []string {
-		if len(lists.DeniedCommands) == 0 {
+		if len(made.lists.Denied) == 0 {
 			return nil
 		}
-		return find().deniedPrograms(lists)
+		return made.finder().Denied(made.lists)
 	})
-	made.spec = sync.OnceValue(func() confine.Spec {
-		k.ready()
-		s := c.spec(p)
-		if s.Lock != "" {
-			if f, err := pathguard.OpenLock(s.Lock); err == nil { // which makes it
-				f.Close()
-			}
-		}
-		if lists.AllowedCommands != nil {
-			made.listed = find()
-			s.Exec, s.ExecDirs = made.listed.programsOf(lists)
-			s.ProgramDirs = programs()
-		}
-		if s.Exec == nil {
-			s.Deny = union(s.Deny, made.denied())
-		}
-		return s
-	})
+	made.spec = sync.OnceValue(made.newSpec)
 	return made
 }
 
-// spec turns policy into what the kernel enforces of it, except programs.
-func (c *Commands) spec(p Policy) confine.Spec {
-	around := c.around()
+// applies reports whether the kernel holds commands to the policy.
+func (c *confinement) applies() bool { return c != nil && c.kernel.confines() }
+
+// finder returns what finds the files of programs.
+func (c *confinement) finder() *programs.Finder {
+	around, dirs := c.around(), c.kernel.programs()
+	for _, dir := range around.path() { // without links
+		if dir = pathguard.Real(dir); filepath.IsAbs(dir) && dir != "/" {
+			dirs = union(dirs, []string{dir})
+		}
+	}
+	cache := cmp.Or(around.lookup("XDG_CACHE_HOME"), around.atHome("~/.cache"))
+	return &programs.Finder{Path: around.path(), Dirs: dirs, Work: c.policy.WorkingDirectory, Temp: around.lookup("TMPDIR"), Cache: cache}
+}
+
+// newSpec turns policy into what the kernel enforces of it.
+func (c *confinement) newSpec() confine.Spec {
+	c.kernel.ready()
+	s := c.filesSpec()
+	if s.Lock != "" {
+		if f, err := pathguard.OpenLock(s.Lock); err == nil { // which makes it
+			f.Close()
+		}
+	}
+	if c.lists.Allowed != nil {
+		c.listed = c.finder()
+		s.Exec, s.ExecDirs = c.listed.Of(c.lists)
+		s.ProgramDirs = c.listed.Dirs
+	}
+	if s.Exec == nil {
+		s.Deny = union(s.Deny, c.denied())
+	}
+	return s
+}
+
+// filesSpec is newSpec without programs.
+func (c *confinement) filesSpec() confine.Spec {
+	p, around, have := c.policy, c.around(), c.kernel.support
+	limits, mine := p.Settings.Limits, []string{c.access.scratch.Path(), around.caches}
 	s := confine.Spec{
-		Read:        append(c.reads.AllowedBelow(), c.readable()...),
-		Write:       union(c.writes.AllowedBelow(), []string{c.kernel.scratch.path(), around.caches}),
-		Deny:        c.reads.DeniedPaths(),
-		ReadOnly:    c.writes.DeniedPaths(),
+		Read:        append(c.access.reads.AllowedBelow(), c.scope().readable()...),
+		Write:       union(c.access.writes.AllowedBelow(), mine),
+		Deny:        c.access.reads.DeniedPaths(),
+		ReadOnly:    c.access.writes.DeniedPaths(),
 		Network:     p.Settings.Network.kind(),
 		UnixSockets: p.Settings.UnixSockets,
-		Limits:      confine.Limits{OpenFiles: uint64(p.Settings.Limits.OpenFiles), FileSize: uint64(p.Settings.Limits.FileSize), Processes: uint64(p.Settings.Limits.Processes)},
+		Limits:      confine.Limits{OpenFiles: uint64(limits.OpenFiles), FileSize: uint64(limits.FileSize), Processes: uint64(limits.Processes)},
 		BestEffort:  p.Settings.Enforcement != EnforceRequired,
 		// Where the one way to protect the metadata of other files is to refuse
 		// all changes, much ordinary work would fail.
 		AllowMetadata: p.Settings.Enforcement != EnforceRequired,
-		Protect:       p.brokered(c.writes, c.kernel.scratch.path(), around.caches),
-		WithoutBroker: !c.kernel.support.Broker,
+		Protect:       p.brokered(c.access.writes, mine...),
+		WithoutBroker: !have.Broker,
 		Lock:          p.repositoryLock(),
-		Temp:          c.kernel.scratch.private(),
-		WithoutMounts: !c.kernel.support.MountNamespace, WithoutLandlock: c.kernel.support.LandlockABI == 0,
+		Temp:          c.access.scratch.Private(),
+		WithoutMounts: !have.MountNamespace, WithoutLandlock: have.LandlockABI == 0,
 	}
 	for _, dir := range slices.Concat([]string{p.WorkingDirectory, around.lookup("HOME")}, p.Roots, around.path()) {
-		s.Keep = append(s.Keep, realOr(dir))
+		s.Keep = append(s.Keep, pathguard.Real(dir))
 	}
 	if p.Tools[c.owner.Reads].AllowedPaths == nil {
-		s.Read, s.List = append(s.Read, c.unlisted()...), true
+		s.Read, s.List = append(s.Read, c.scope().unlisted()...), true
 	}
 	return s
 }
@@ -109,7 +128,7 @@ func (c *confinement) full() (s confine.Spec, unknown string) {
 	s.Deny, s.ReadOnly = union(s.Deny, deny), union(s.ReadOnly, readOnly)
 	s.Protect.Files = slices.Clone(s.Protect.Files)
 	for _, f := range c.references() {
-		s.Protect.Files = append(s.Protect.Files, realOr(f.Path))
+		s.Protect.Files = append(s.Protect.Files, pathguard.Real(f.Path))
 	}
 	return s, unknown
 }
@@ -131,9 +150,8 @@ func (c *confinement) encoded(argv [][]string) (plan []byte, notice string, err 
 	if !c.kernel.support.StopAtStart {
 		s.Limits = confine.Limits{} // a gap
 	}
-	if c.listed != nil && len(c.listed.built) > 0 {
-		without := unneeded(c.listed.built, argv)
-		s.ExecDirs = slices.DeleteFunc(slices.Clone(s.ExecDirs), func(dir string) bool { return slices.Contains(without, dir) })
+	if c.listed != nil {
+		s.ExecDirs = c.listed.Needed(s.ExecDirs, argv)
 	}
 	of := strings.Join(slices.Concat(s.Deny, []string{""}, s.ReadOnly, []string{""}, s.Protect.Files, []string{""}, s.ExecDirs), "\x00")
 	c.mu.Lock()
@@ -166,13 +184,14 @@ func (c *confinement) check() error {
 	if list == "" {
 		return nil
 	}
-	return fmt.Errorf("sandbox.enforcement: required, but this machine cannot enforce the policy (best_effort would start without what is missing, and say so):%s", list)
+	return fmt.Errorf("sandbox.enforcement: required, but this machine cannot enforce the policy "+
+		"(best_effort would start without what is missing, and say so):%s", list)
 }
 
 func (c *confinement) gaps() []confine.Gap {
 	c.kernel.ready()
 	spec, unknown := c.full()
-	gaps := slices.Concat(c.kernel.gaps(spec), c.globs)
+	gaps := slices.Concat(c.kernel.gaps(spec), globGaps(c.access.reads))
 	for _, link := range c.links() {
 		gaps = append(gaps, confine.Gap{
 			What: "that " + link + " stays the link it is", Why: "the kernel can protect files where commands may write, and not links",
@@ -215,11 +234,41 @@ func (c *confinement) links() (found []string) {
 			if err != nil || info.Mode()&os.ModeSymlink == 0 || slices.Contains(found, at) {
 				continue
 			}
-			dir := realOr(filepath.Dir(at))
-			if slices.ContainsFunc(s.Write, func(root string) bool { return pathguard.Within(realOr(root), dir) }) {
+			dir := pathguard.Real(filepath.Dir(at))
+			if slices.ContainsFunc(s.Write, func(root string) bool { return pathguard.Within(pathguard.Real(root), dir) }) {
 				found = append(found, at)
 			}
 		}
 	}
 	return found
+}
+
+// unusable says why a listed program cannot be started although commands may.
+func (c *confinement) unusable(name, dir string) string {
+	if c == nil || c.spec().Exec == nil {
+		return ""
+	}
+	return c.listed.Unusable(name, dir)
+}
+
+// refusesProgram says why the kernel does not start the program with a name, and returns its path, which is [ThePath] there.
+func (c *confinement) refusesProgram(name, dir string) (text, path string) {
+	for path := range programs.Files(name, dir, c.around().path()) {
+		switch spec := c.spec(); {
+		case spec.Exec != nil && !c.starts(path):
+			return "the sandbox starts only the programs that are listed, and lets no other be read; " + ThePath +
+				" is not listed (rule: allowed_commands, exec_paths)", path
+		case slices.Contains(c.denied(), pathguard.Real(path)):
+			return "the sandbox does not start " + ThePath + ", which is denied (rule: denied_commands)", path
+		}
+		break
+	}
+	return "", ""
+}
+
+// starts reports whether the confinement lets the program at path start.
+func (c *confinement) starts(path string) bool {
+	spec, real := c.spec(), pathguard.Real(path)
+	return slices.ContainsFunc(spec.Exec, func(file string) bool { return pathguard.Real(file) == real }) ||
+		slices.ContainsFunc(spec.ExecDirs, func(dir string) bool { return strings.HasPrefix(real, pathguard.Real(dir)+string(filepath.Separator)) })
 }

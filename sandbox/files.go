@@ -29,7 +29,7 @@ type reads interface {
 // paths at which those find them.
 type temporaryReader struct {
 	*pathguard.Guard
-	commands *Commands
+	commands *commandFiles
 	files    func() *pathguard.Guard // allows only where they are, which is called when there are any
 }
 

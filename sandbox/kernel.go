@@ -13,7 +13,9 @@ import (
 	"github.com/toolserver/toolserver/sandbox/confine"
 	"github.com/toolserver/toolserver/sandbox/netproxy"
 	"github.com/toolserver/toolserver/sandbox/process"
+	"github.com/toolserver/toolserver/sandbox/programs"
 	"github.com/toolserver/toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/sandbox/scratch"
 )
 
 // Kernel is what stays the same whatever policy is in force: what this machine has to
@@ -23,7 +25,7 @@ type Kernel struct {
 	runner   *runner.Runner
 	launcher *process.Launcher // of runner, and of children
 	children *process.Children
-	scratch  *scratch
+	scratch  *scratch.Dir
 	network  *network
 	proxied  *share.Pool // connections of commands, through proxies
 	// Left is called with each temporary file of the file tools that could not be removed.
@@ -41,12 +43,15 @@ type Kernel struct {
 
 // DefaultMemory is how many bytes a command may use where no limit is configured: half of
 // what the machine has. Zero means no bound, because that is not known.
-func DefaultMemory() int64 { return machineMemory() / 2 }
+func DefaultMemory() int64 { return process.MachineMemory() / 2 }
 
 // NewKernel returns the kernel layer for commands that r runs. Its caller closes
 // it when none runs any more.
 func NewKernel(r *runner.Runner) *Kernel {
-	k := &Kernel{runner: r, scratch: newScratch(), network: new(network), proxied: netproxy.NewPlaces(osfile.Descriptors()), programs: sync.OnceValue(confine.ProgramDirs), memory: sync.OnceValue(DefaultMemory)}
+	k := &Kernel{
+		runner: r, scratch: scratch.New(), network: new(network), proxied: netproxy.NewPlaces(osfile.Descriptors()),
+		programs: sync.OnceValue(confine.ProgramDirs), memory: sync.OnceValue(DefaultMemory),
+	}
 	if r != nil {
 		k.launcher = r.Launcher()
 		k.children = process.NewChildren(k.launcher, maxChildren)
@@ -58,7 +63,7 @@ func NewKernel(r *runner.Runner) *Kernel {
 // idle connections.
 func (k *Kernel) Close() error {
 	k.network.apply(nil)
-	return k.scratch.remove()
+	return k.scratch.Remove()
 }
 
 func (k *Kernel) ready() {
@@ -67,7 +72,7 @@ func (k *Kernel) ready() {
 		k.support = confine.Probe()
 		k.support.PIDNamespace = k.method == process.MethodNamespace
 		if k.support.LandlockABI == 0 && !k.support.UserNamespace {
-			hideProcess() // which Landlock does, or a namespace; with one it would get in the way
+			process.Hide() // which Landlock does, or a namespace; with one it would get in the way
 		}
 		// Mounts take a supervisor that is root, or init of its namespace.
 		if k.method != process.MethodNamespace && os.Geteuid() != 0 {
@@ -145,19 +150,19 @@ func (c *Commands) Layers() domain.SandboxLayers {
 	if c.kernel.confines() {
 		l.InForce = append(l.InForce, c.kernel.kinds(spec, c.policy.Settings.Network.inForce(c.kernel.support))...)
 	}
-	if hosts := PresetHosts(c.policy.Settings.Presets); len(hosts) > 0 && spec.Network == confine.Proxied {
+	if hosts := programs.Hosts(c.policy.Settings.Presets); len(hosts) > 0 && spec.Network == confine.Proxied {
 		l.InForce = append(l.InForce, "hosts of presets: "+strings.Join(hosts, ", "))
 	}
 	l.SideEffects = spec.SideEffects(c.kernel.support)
 	if spec.Exec != nil {
-		l.SideEffects = append(l.SideEffects, c.confinement.unusables()...)
+		l.SideEffects = append(l.SideEffects, c.confinement.listed.Unusables()...)
 	}
 	var short []string
 	for _, g := range gaps {
 		l.Missing = append(l.Missing, g.String())
 		short = append(short, g.What)
 	}
-	if _, err := c.kernel.scratch.place(); err != nil {
+	if _, err := c.kernel.scratch.Place(); err != nil {
 		l.Missing = append(l.Missing, "no command can start, since there is no place for temporary files: "+
 			strings.ReplaceAll(err.Error(), "\n", "; ")+"; set TMPDIR to a directory that the user of the server may write")
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/toolserver/toolserver/sandbox/confine"
 	"github.com/toolserver/toolserver/sandbox/netguard"
 	"github.com/toolserver/toolserver/sandbox/netproxy"
+	"github.com/toolserver/toolserver/sandbox/programs"
 )
 
 // Network says what commands may reach: a word alone, or hosts.
@@ -62,7 +63,7 @@ func (p Policy) reachable() (r netproxy.Rules, err error) {
 	}
 	hosts := p.Settings.Network.Allow
 	if hosts != nil {
-		hosts = union(hosts, PresetHosts(p.Settings.Presets))
+		hosts = union(hosts, programs.Hosts(p.Settings.Presets))
 	}
 	allow, err := parseList("sandbox.network.allow", hosts, netguard.ParseHost)
 	return netproxy.Rules{Allow: allow, Guard: netguard.New(netguard.Options{Open: open, AnyPort: true}), Setting: p.Settings.Network.hosts()}, err

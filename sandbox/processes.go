@@ -56,7 +56,9 @@ func (p *Processes) Start(ctx context.Context, req ProcessRequest) (*process.Chi
 	}
 	if filepath.IsAbs(req.Argv[0]) {
 		c = new(*c)
-		c.programs = []string{filepath.Dir(req.Argv[0])}
+		more := *c.scope()
+		more.more = []string{filepath.Dir(req.Argv[0])}
+		c.scope = func() *scope { return &more }
 		if err := c.complete(); err != nil {
 			return nil, err
 		}

@@ -111,7 +111,7 @@ func (p Policy) brokered(writes *pathguard.Guard, exempt ...string) broker.Rules
 	r.AllowedGlobs, r.DeniedGlobs = writes.Patterns()
 	for _, dir := range exempt {
 		if dir != "" {
-			r.Exempt = append(r.Exempt, realOr(dir))
+			r.Exempt = append(r.Exempt, pathguard.Real(dir))
 		}
 	}
 	for _, n := range protection.Names {
@@ -120,10 +120,10 @@ func (p Policy) brokered(writes *pathguard.Guard, exempt ...string) broker.Rules
 		}
 	}
 	for _, f := range protection.Files {
-		r.Files = append(r.Files, realOr(f.Path))
+		r.Files = append(r.Files, pathguard.Real(f.Path))
 	}
 	for _, dir := range protection.Workspaces {
-		r.Workspaces = append(r.Workspaces, realOr(dir))
+		r.Workspaces = append(r.Workspaces, pathguard.Real(dir))
 	}
 	return r
 }
@@ -186,10 +186,10 @@ func (p Policy) readReferences(read func(path string) string) (files []pathguard
 	for _, dir := range union([]string{p.WorkingDirectory}, p.Roots) {
 		git := filepath.Join(dir, ".git")
 		if text := read(git); text != "" { // of a linked worktree, or a submodule
-			git = absolute(strings.TrimSpace(strings.TrimPrefix(text, "gitdir:")), dir)
+			git = pathguard.Absolute(strings.TrimSpace(strings.TrimPrefix(text, "gitdir:")), dir)
 		}
 		if common := read(filepath.Join(git, "commondir")); common != "" {
-			git = absolute(strings.TrimSpace(common), git)
+			git = pathguard.Absolute(strings.TrimSpace(common), git)
 		}
 		configs := []string{filepath.Join(git, "config"), filepath.Join(git, "config.worktree"), filepath.Join(dir, "config")}
 		if home != "" {
@@ -204,7 +204,7 @@ func (p Policy) readReferences(read func(path string) string) (files []pathguard
 				if rest, ok := strings.CutPrefix(r.Path, "~/"); ok {
 					r.Path = filepath.Join(home, rest)
 				}
-				file := pathguard.ProtectedFile{Path: filepath.Clean(absolute(r.Path, from)), Rule: r.Setting}
+				file := pathguard.ProtectedFile{Path: filepath.Clean(pathguard.Absolute(r.Path, from)), Rule: r.Setting}
 				if r.Setting == repository.Include && !slices.Contains(configs, file.Path) {
 					configs = append(configs, file.Path)
 				}

@@ -39,14 +39,8 @@ type protectedFiles struct {
 // looked into has changed since.
 type directoryFiles struct {
 	deny, readOnly []string
-	looked         map[string]stamp
+	looked         map[string]pathguard.Stamp
 	lasting        bool
-}
-
-// A stamp tells states of a directory apart.
-type stamp struct {
-	dev, ino uint64
-	changed  int64
 }
 
 const (
@@ -128,20 +122,20 @@ func (f *protectedFiles) in(dir string) *directoryFiles {
 	if found := f.known[dir]; found != nil && found.lasting {
 		same := true
 		for path, was := range found.looked {
-			now, _ := stampOf(path)
+			now, _ := pathguard.StampOf(path)
 			same = same && now == was
 		}
 		if same {
 			return found
 		}
 	}
-	found := &directoryFiles{looked: map[string]stamp{}, lasting: true}
-	began, settled := stampOf(dir)
+	found := &directoryFiles{looked: map[string]pathguard.Stamp{}, lasting: true}
+	began, settled := pathguard.StampOf(dir)
 	var secrets, controls []string
 	found.deny, secrets = f.secrets.Find(dir)
 	found.readOnly, controls = f.controls.Find(dir)
 	for _, path := range slices.Concat(secrets, controls) {
-		now, calm := stampOf(path)
+		now, calm := pathguard.StampOf(path)
 		found.looked[path], found.lasting = now, found.lasting && calm
 	}
 	found.lasting = found.lasting && settled && found.looked[dir] == began

@@ -41,7 +41,7 @@ func containsAny(text string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
-// ThePath stands for the path in a sentence of [Commands.Refused] or [Commands.Said].
+// ThePath stands for the path in a sentence of [Refusals.Recorded] or [Refusals.Said].
 const ThePath = "\x00"
 
 // What a broker records of networks, besides hosts.
@@ -52,9 +52,20 @@ const (
 
 var reachable = map[confine.Network]string{confine.None: "nothing", confine.Loopback: "a loopback interface of their own", confine.Proxied: "nothing on this machine"}
 
-// Refused says which rule a command violated that has this on record, and what would be
+// Refusals say why the kernel, or policy, stopped something of a command.
+type Refusals struct {
+	*commandFiles
+	policy Policy
+	owner  Owner
+	bounds func() process.Bounds
+}
+
+// Refusals returns what says why commands are stopped that the kernel holds to the policy.
+func (c *Commands) Refusals() *Refusals { return &Refusals{c.files, c.policy, c.owner, c.bounds} }
+
+// Recorded says which rule a command violated that has this on record, and what would be
 // allowed. It is empty if policy is not the reason.
-func (c *Commands) Refused(r process.Refusal) string {
+func (c *Refusals) Recorded(r process.Refusal) string {
 	rule, detail, _ := strings.Cut(r.Rule, " (")
 	switch {
 	case rule == "":
@@ -72,7 +83,7 @@ func (c *Commands) Refused(r process.Refusal) string {
 }
 
 // refusesNetwork says why commands have no connection to a host, or no socket for something.
-func (c *Commands) refusesNetwork(to string) string {
+func (c *Refusals) refusesNetwork(to string) string {
 	n, text, instead := c.confinement.spec().Network, "the sandbox refused a connection to "+ThePath, ""
 	switch {
 	case strings.HasPrefix(to, Internet):
@@ -94,8 +105,8 @@ func (c *Commands) refusesNetwork(to string) string {
 }
 
 // Said explains a line of what a command wrote that was started in dir, and returns the path that it is about.
-func (c *Commands) Said(line, dir string) (text, path string) {
-	spec, limits, dir := c.confinement.spec(), c.policy.Settings.Limits, absolute(dir, c.policy.WorkingDirectory)
+func (c *Refusals) Said(line, dir string) (text, path string) {
+	spec, limits, dir := c.confinement.spec(), c.policy.Settings.Limits, pathguard.Absolute(dir, c.policy.WorkingDirectory)
 	unrecorded := spec.WithoutBroker || !spec.Protect.Needed()
 	switch {
 	case unrecorded && spec.Network != confine.All && containsAny(line, networkRefusals):
@@ -111,7 +122,7 @@ func (c *Commands) Said(line, dir string) (text, path string) {
 		if text, path := c.confinement.refusesProgram(name, dir); text != "" {
 			return text, path
 		}
-		path := filepath.Clean(absolute(ownLinks.Replace(name), dir))
+		path := filepath.Clean(pathguard.Absolute(ownLinks.Replace(name), dir))
 		if !exists(path) && !exists(filepath.Dir(path)) {
 			continue
 		}
@@ -148,7 +159,7 @@ func readable(path string) bool {
 }
 
 // refusesPath says why commands cannot write or read a path, which is [ThePath] there, if it is so.
-func (c *Commands) refusesPath(path string, wrote bool) string {
+func (c *Refusals) refusesPath(path string, wrote bool) string {
 	spec := c.confinement.spec()
 	if rule, refused := c.reads.Refused(path); refused {
 		return "the sandbox refused " + ThePath + ", which " + c.reads.Reason(rule)
@@ -173,7 +184,7 @@ func (c *Commands) refusesPath(path string, wrote bool) string {
 	}
 	if d, err := c.writes.Check(path); err == nil && !d.Allowed && !c.temporary(path) && !c.inOwnTemp(path) {
 		text := fmt.Sprintf("the sandbox lets commands write only in %s, so %s is not writable (rule: tools.%s.allowed_paths)", c.places(spec.Write), ThePath, c.owner.Writes)
-		for _, git := range c.repositories(realOr(c.policy.WorkingDirectory)) {
+		for _, git := range repositories(c.around().atHome("~/."), pathguard.Real(c.policy.WorkingDirectory)) {
 			if pathguard.Within(git, path) {
 				text += "; it is in the repository that the working directory is part of: the operator can open that with roots: [" + git + "]"
 			}
@@ -183,9 +194,28 @@ func (c *Commands) refusesPath(path string, wrote bool) string {
 	return ""
 }
 
+// unreadable says why commands do not read what the server could, which is [ThePath] there, and what would let them.
+func (c *Refusals) unreadable(path string) string {
+	spec, real, dir := c.confinement.spec(), pathguard.Real(path), filepath.Dir(path)
+	for _, open := range slices.Concat(spec.Read, spec.Write, spec.Exec, ofSystem(), []string{"/dev", "/proc", "/sys"}) {
+		if pathguard.Within(pathguard.Real(open), real) {
+			return ""
+		}
+	}
+	if spec.WithoutLandlock && !c.kernel.support.Seatbelt || c.temporary(path) || c.inOwnTemp(path) || !readable(path) {
+		return ""
+	}
+	if pathguard.Within(dir, c.around().lookup("HOME")) || pathguard.Within("/etc", dir) {
+		dir = path // and no more
+	}
+	return fmt.Sprintf("the sandbox lets commands read only %s and what programs need of the system, and %s is none of that; "+
+		"the operator can allow it with tools.%s.allowed_paths: [%s] (rule: tools.%[3]s.allowed_paths)",
+		c.places(union(c.reads.AllowedBelow(), spec.Write)), ThePath, c.owner.Reads, strings.Join(append(c.reads.Allowed(), dir), ", "))
+}
+
 // places names the first of the directories that commands may use, and that for their
 // temporary files as they know it. Where caches are is no business of theirs.
-func (c *Commands) places(dirs []string) string {
+func (c *Refusals) places(dirs []string) string {
 	text := first(slices.DeleteFunc(slices.Clone(dirs), c.temporary))
 	return strings.TrimPrefix(text+" and $TMPDIR", " and ")
 }
@@ -241,7 +271,7 @@ func pathsIn(line string) (paths []string) {
 }
 
 // Exceeded says which limit a command exceeded.
-func (c *Commands) Exceeded(which string) string {
+func (c *Refusals) Exceeded(which string) string {
 	b := c.bounds()
 	switch limit := c.policy.Settings.Limits.Disk; {
 	case which == process.ExceededDisk:
@@ -249,8 +279,8 @@ func (c *Commands) Exceeded(which string) string {
 		if limit > 0 {
 			most = fmt.Sprintf("%d MiB", limit>>20)
 		}
-		if used := c.kernel.scratch.size() >> 20; used > 0 {
-			kept = fmt.Sprintf(", less %d MiB that commands left in %s and may remove", used, c.kernel.scratch.path())
+		if used := c.scratch.Size() >> 20; used > 0 {
+			kept = fmt.Sprintf(", less %d MiB that commands left in %s and may remove", used, c.scratch.Path())
 		}
 		return fmt.Sprintf("the command was terminated: it wrote more than %s to disk, counting what it removed again and 4 KiB for each file or name that it made%s (rule: sandbox.limits.disk)", most, kept)
 	case which == process.ExceededMemory:
@@ -262,8 +292,8 @@ func (c *Commands) Exceeded(which string) string {
 // Foreseen says what the kernel will stop of a command that its text allows, as far
 // as the text tells: what it reads or writes elsewhere, and hosts it names. It is empty if
 // nothing is known to be stopped.
-func (c *Commands) Foreseen(v command.Verdict) string {
-	if !v.Allowed || !c.Confined() {
+func (c *Refusals) Foreseen(v command.Verdict) string {
+	if !v.Allowed || !c.confinement.applies() {
 		return ""
 	}
 	spec := c.confinement.spec()

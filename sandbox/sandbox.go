@@ -123,9 +123,9 @@ func (c Capabilities) Reader() *Reader {
 	if !p.TemporaryFiles || i < 0 || g == c.sandbox.nothing {
 		return &Reader{g}
 	}
-	return &Reader{&temporaryReader{g, c.sandbox.commands[p.Owners[i].Tool], sync.OnceValue(func() *pathguard.Guard {
+	return &Reader{&temporaryReader{g, c.sandbox.commands[p.Owners[i].Tool].files, sync.OnceValue(func() *pathguard.Guard {
 		_, deny := p.pathLists(reading, c.owner)
-		rules := pathguard.Rules{Allow: []string{k.scratch.private(), k.scratch.temporary()}, Deny: deny, DenyHardlinks: true, Protect: p.protected(reading)}
+		rules := pathguard.Rules{Allow: []string{k.scratch.Private(), k.scratch.Temporary()}, Deny: deny, DenyHardlinks: true, Protect: p.protected(reading)}
 		files, err := pathguard.New(p.WorkingDirectory, rules)
 		if err != nil {
 			return c.sandbox.nothing

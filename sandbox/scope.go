@@ -2,7 +2,7 @@ package sandbox
 
 import (
 	_ "embed"
-	"fmt"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,11 +11,8 @@ import (
 
 	"github.com/toolserver/toolserver/sandbox/command"
 	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/programs"
 )
-
-// This file says what commands read where no list says it, beside the working directory
-// and roots: what every user of the machine may read of the system, and what the
-// programs in PATH are installed in.
 
 //go:embed readable.txt
 var readableLines string
@@ -35,21 +32,31 @@ func ofSystem() []string {
 	return append([]string{"/usr", "/bin", "/sbin", "/lib", "/System", "/Library"}, readables("shared")...)
 }
 
+// A scope says what commands read where no list says it, beside the working directory
+// and roots: what every user of the machine may read of the system, what the
+// programs in PATH are installed in, and what tool chains are set up by.
+type scope struct {
+	policy Policy
+	files  access
+	around *surroundings
+	more   []string // directories of programs that configuration starts
+}
+
 // unlisted returns what commands read without a list of paths to read.
-func (c *Commands) unlisted() []string {
+func (s *scope) unlisted() []string {
 	paths, _ := public("/etc", readables("shared"), readables("secret"))
-	if len(c.around().presets) > 0 {
+	if len(s.around.presets) > 0 {
 		for _, path := range readables("everyday") {
-			paths = append(paths, c.around().atHome(path))
+			paths = append(paths, s.around.atHome(path))
 		}
 	}
-	paths = c.installations(slices.DeleteFunc(paths, func(path string) bool { return !exists(path) }))
-	for _, dir := range union([]string{c.policy.WorkingDirectory}, c.policy.Roots) {
-		if slices.Contains(c.around().presets, "git") {
-			paths = append(paths, c.repositories(realOr(dir))...)
+	paths = s.installations(slices.DeleteFunc(paths, func(path string) bool { return !exists(path) }))
+	for _, dir := range union([]string{s.policy.WorkingDirectory}, s.policy.Roots) {
+		if slices.Contains(s.around.presets, "git") {
+			paths = append(paths, repositories(s.around.atHome("~/."), pathguard.Real(dir))...)
 		}
 	}
-	return slices.DeleteFunc(paths, func(path string) bool { return c.settled(path) == "" })
+	return slices.DeleteFunc(paths, func(path string) bool { return s.settled(path) == "" })
 }
 
 // public adds to paths what every user of the machine may read at path: as one if that is
@@ -81,10 +88,10 @@ func public(path string, paths, secret []string) (all []string, whole bool) {
 
 // settled returns where a path leads, or nothing if it or a link on its way is where
 // commands write: what such a link leads to is for them to say.
-func (c *Commands) settled(path string) (real string) {
-	own := append(c.writes.AllowedBelow(), c.kernel.scratch.path(), c.around().caches)
+func (s *scope) settled(path string) (real string) {
+	own := append(s.files.writes.AllowedBelow(), s.files.scratch.Path(), s.around.caches)
 	for _, dir := range slices.Clone(own) {
-		own = append(own, realOr(dir))
+		own = append(own, pathguard.Real(dir))
 	}
 	real = command.RealPath(path, func(at string) bool {
 		if slices.ContainsFunc(own, func(dir string) bool { return pathguard.Within(dir, at) }) {
@@ -100,8 +107,8 @@ func (c *Commands) settled(path string) (real string) {
 
 // installations adds to known what the programs in PATH, and others that configuration
 // names, are installed in, also those that are links to programs elsewhere.
-func (c *Commands) installations(known []string) []string {
-	local := realOr(c.around().atHome("~/.local"))
+func (s *scope) installations(known []string) []string {
+	local := pathguard.Real(s.around.atHome("~/.local"))
 	system := ofSystem()
 	have := func(path string) bool {
 		within := func(dir string) bool { return pathguard.Within(dir, path) }
@@ -119,8 +126,8 @@ func (c *Commands) installations(known []string) []string {
 		}
 	}
 	var seen []string
-	for _, dir := range slices.Concat(c.around().path(), c.programs) {
-		if dir = c.settled(dir); dir == "" || slices.Contains(seen, dir) {
+	for _, dir := range slices.Concat(s.around.path(), s.more) {
+		if dir = s.settled(dir); dir == "" || slices.Contains(seen, dir) {
 			continue
 		}
 		seen = append(seen, dir)
@@ -131,10 +138,10 @@ func (c *Commands) installations(known []string) []string {
 			if e.Type() != fs.ModeSymlink {
 				continue
 			}
-			if target, _ := os.Readlink(file); have(absolute(target, dir)) {
+			if target, _ := os.Readlink(file); have(pathguard.Absolute(target, dir)) {
 				continue
 			}
-			switch file = c.settled(file); {
+			switch file = s.settled(file); {
 			case have(file) || !isRegular(file):
 			case filepath.Base(filepath.Dir(file)) == "bin":
 				add(filepath.Dir(file))
@@ -151,39 +158,72 @@ func isRegular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// readable returns what tool chains read of the home directory of commands, which is
+// what they are installed in and how they are set up. What git is set up by names more.
+func (s *scope) readable() (paths []string) {
+	for _, t := range programs.Toolchains(s.around.presets) {
+		list, before := strings.Fields(t.Reads), len(paths)
+		for _, k := range t.Caches {
+			if k.Download {
+				list = append(list, k.Own)
+			}
+		}
+		for _, path := range list {
+			paths = append(paths, s.around.atHome(path))
+		}
+		if t.Preset == "git" {
+			for _, file := range slices.Clone(paths[before:]) {
+				paths = s.gitFiles(file, paths)
+			}
+		}
+	}
+	// What cannot be reached cannot be read anyway, and what commands write they read.
+	return slices.DeleteFunc(paths, func(path string) bool {
+		_, err := filepath.EvalSymlinks(path)
+		return err != nil && !errors.Is(err, fs.ErrNotExist) || s.settled(path) == ""
+	})
+}
+
+// gitNames are keys in the configuration of git whose values are files that it reads
+// and does not do without. None of them has passwords.
+var gitNames = []string{"path", "excludesfile", "attributesfile", "template", "ignorerevsfile"}
+
+// gitFiles adds the files that a configuration file of git names to those that are
+// known. What commands may write says nothing.
+func (s *scope) gitFiles(file string, known []string) []string {
+	info, err := os.Stat(file)
+	if err != nil || s.settled(pathguard.Real(file)) == "" || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+		return known
+	}
+	text, _ := os.ReadFile(file)
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(line, "=")
+		value = strings.Trim(strings.TrimSpace(value), `"`)
+		if value == "" || !slices.Contains(gitNames, strings.ToLower(strings.TrimSpace(key))) {
+			continue
+		}
+		named := pathguard.Absolute(s.around.atHome(value), filepath.Dir(pathguard.Real(file)))
+		if info, err := os.Stat(named); err == nil && info.Mode().IsRegular() && !slices.Contains(known, named) {
+			known = s.gitFiles(named, append(known, named))
+		}
+	}
+	return known
+}
+
 // repositories returns where git keeps what a directory is part of: a repository around
 // it, or the one whose linked worktree it is, if that says so itself. That of the home
 // directory is about other things.
-func (c *Commands) repositories(dir string) (found []string) {
+func repositories(home, dir string) (found []string) {
 	text := func(file string) string { b, _ := os.ReadFile(file); return strings.TrimSpace(string(b)) }
-	for ; !pathguard.Within(dir, realOr(c.around().atHome("~/."))) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+	for ; !pathguard.Within(dir, pathguard.Real(home)) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		git := filepath.Join(dir, ".git")
 		if info, err := os.Stat(git); err == nil && info.IsDir() {
 			return append(found, git)
 		}
-		linked := realOr(absolute(strings.TrimSpace(strings.TrimPrefix(text(git), "gitdir:")), dir))
-		if all := filepath.Dir(linked); filepath.Base(all) == "worktrees" && realOr(text(filepath.Join(linked, "gitdir"))) == git {
+		linked := pathguard.Real(pathguard.Absolute(strings.TrimSpace(strings.TrimPrefix(text(git), "gitdir:")), dir))
+		if all := filepath.Dir(linked); filepath.Base(all) == "worktrees" && pathguard.Real(text(filepath.Join(linked, "gitdir"))) == git {
 			found = append(found, filepath.Dir(all))
 		}
 	}
 	return found
-}
-
-// unreadable says why commands do not read what the server could, which is [ThePath] there, and what would let them.
-func (c *Commands) unreadable(path string) string {
-	spec, real, dir := c.confinement.spec(), realOr(path), filepath.Dir(path)
-	for _, open := range slices.Concat(spec.Read, spec.Write, spec.Exec, ofSystem(), []string{"/dev", "/proc", "/sys"}) {
-		if pathguard.Within(realOr(open), real) {
-			return ""
-		}
-	}
-	if spec.WithoutLandlock && !c.kernel.support.Seatbelt || c.temporary(path) || c.inOwnTemp(path) || !readable(path) {
-		return ""
-	}
-	if pathguard.Within(dir, c.around().lookup("HOME")) || pathguard.Within("/etc", dir) {
-		dir = path // and no more
-	}
-	return fmt.Sprintf("the sandbox lets commands read only %s and what programs need of the system, and %s is none of that; "+
-		"the operator can allow it with tools.%s.allowed_paths: [%s] (rule: tools.%[3]s.allowed_paths)",
-		c.places(union(c.reads.AllowedBelow(), spec.Write)), ThePath, c.owner.Reads, strings.Join(append(c.reads.Allowed(), dir), ", "))
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // TestPublic finds what every user may read, and as few paths for that as there can be.
@@ -61,7 +63,7 @@ func TestReadWithoutList(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := s.commands["bash"].spec(policy)
+		got := s.commands["bash"].confinement.filesSpec()
 		return got.Read, got.List
 	}
 	for _, test := range []struct {
@@ -112,9 +114,9 @@ func TestPlantedLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range s.commands["bash"].spec(policy).Read {
+	for _, path := range s.commands["bash"].confinement.filesSpec().Read {
 		for real, what := range map[string]string{home + "/private": "a directory", home + "/private/letter": "a file", home + "/git": "a repository", home: "the home directory"} {
-			if realOr(path) == real {
+			if pathguard.Real(path) == real {
 				t.Errorf("%s opens %s", path, what)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain/lazyregexp"
 	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // What decisions and refusals say of the rule that made them.
@@ -37,7 +38,7 @@ func (p Policy) Setting(tool, rule, reason string) Setting {
 	at := func(tools []string, name, entry string, list func(ToolPolicy) []string) Setting {
 		for _, t := range tools {
 			for _, e := range list(p.Tools[t]) {
-				if e == entry || entry != "" && absolute(e, p.WorkingDirectory) == entry {
+				if e == entry || entry != "" && pathguard.Absolute(e, p.WorkingDirectory) == entry {
 					return Setting{"tools." + t + "." + name, e}
 				}
 			}

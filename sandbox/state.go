@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -163,7 +162,7 @@ func (s *State) open(create bool) (*os.Root, error) {
 			return nil, fmt.Errorf("make the state directory: %w", err)
 		}
 	}
-	base, err := openPrivate(s.base, s.base, os.OpenRoot, os.Lstat)
+	base, err := osfile.OpenPrivate(s.base)
 	if err != nil {
 		return nil, fmt.Errorf("the state directory: %w, or set state_directory in the configuration", err)
 	}
@@ -176,7 +175,7 @@ func (s *State) open(create bool) (*os.Root, error) {
 			return nil, fmt.Errorf("make the state directory of %s: %w", s.owner, err)
 		}
 	}
-	return openPrivate(filepath.Join(s.base, s.owner), s.owner, base.OpenRoot, base.Lstat)
+	return osfile.SubPrivate(base, s.owner)
 }
 
 // Directory opens the directory, and makes it unless there is one, for an owner that keeps files of its own in it.
@@ -195,35 +194,11 @@ func (s *State) check(name string) error {
 	case s.base == "":
 		return errors.New("there is no state directory, since the home directory is not known: set HOME, or state_directory in the configuration")
 	case len(name) > maxStateName || !stateName().MatchString(name):
-		return fmt.Errorf("%.200q cannot be the name of state: use at most %d letters, digits, dots, dashes and underscores, a letter or digit first", name, maxStateName)
+		return fmt.Errorf("%.200q cannot be the name of state: use at most %d letters, digits, dots, dashes and underscores, a letter or digit first",
+			name, maxStateName)
 	}
 	return nil
 }
 
 // stateName matches a name that is a file on every system.
 var stateName = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9_-])?\z`)
-
-// openPrivate opens the directory at path, which the functions know by name, and
-// checks what was opened: it must be no symlink, belong to this user and be for
-// nobody else. (On Windows, directories below the user's profile are.)
-func openPrivate(path, name string, open func(string) (*os.Root, error), lstat func(string) (fs.FileInfo, error)) (*os.Root, error) {
-	named, err := lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	info := osfile.Of(named)
-	switch mode := info.Mode.Perm(); {
-	case !named.IsDir():
-		return nil, fmt.Errorf("%s is a symlink or no directory: put a directory there", path)
-	case info.UID < 0: // Windows
-	case info.UID != os.Geteuid():
-		return nil, fmt.Errorf("%s belongs to another user: remove it", path)
-	case mode&0o077 != 0:
-		return nil, fmt.Errorf("%s is accessible to others (mode %#o), who may have read it: run chmod 700 %s once you know that what is in it is safe", path, mode, path)
-	}
-	dir, err := open(name)
-	if err != nil {
-		return nil, err
-	}
-	return osfile.SameRoot(dir, named)
-}

@@ -35,10 +35,11 @@ var levels = []string{
 
 	"sandbox/declare",
 	"sandbox",
+	"sandbox/programs",
 	"sandbox/confine",
 	"sandbox/broker",
 	"sandbox/pathguard sandbox/runner sandbox/walk",
-	"sandbox/command sandbox/glob sandbox/netproxy sandbox/repository",
+	"sandbox/command sandbox/glob sandbox/netproxy sandbox/repository sandbox/scratch",
 	"sandbox/netguard sandbox/process sandbox/proxy",
 
 	"domain",

@@ -187,3 +187,14 @@ func copyAttributes(toFile, fromFile *os.File) {
 		}
 	}
 }
+
+// StampOf returns what changes whenever a name in a directory does. It is not ok if that
+// cannot be told, as of a directory that has just changed: the clock of a file system
+// has steps.
+func StampOf(dir string) (s Stamp, ok bool) {
+	var st unix.Stat_t
+	if unix.Stat(dir, &st) != nil {
+		return s, false
+	}
+	return Stamp{st.Dev, st.Ino, st.Ctim.Nano()}, time.Since(time.Unix(0, st.Ctim.Nano())) > 20*time.Millisecond
+}

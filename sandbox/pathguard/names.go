@@ -295,6 +295,12 @@ const maxLooked = 4096
 // also returns the directories that it has looked into.
 func (n *Names) Find(dir string) (found, looked []string) { return find(dir, nil, n) }
 
+// A Stamp tells states of a directory apart.
+type Stamp struct {
+	dev, ino uint64
+	changed  int64
+}
+
 func find(dir string, leads []lead, begin *Names) (found, looked []string) {
 	looked = []string{dir}
 	for _, name := range candidates(dir, leads, begin) {

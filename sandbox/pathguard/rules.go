@@ -112,6 +112,22 @@ func Within(dir, path string) bool {
 	}
 }
 
+// Real returns where path leads, and path itself if that is not known.
+func Real(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// Absolute returns path, which starts at dir if it is relative.
+func Absolute(path, dir string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
 // deniedBy returns the deny rule or protection that governs the clean path.
 func (s *snapshot) deniedBy(path string) (rule string, denied bool) { return s.deniedAt(path, false) }
 

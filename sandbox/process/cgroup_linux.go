@@ -321,3 +321,23 @@ func (list counters) look() (exceeded string, again time.Duration) {
 	}
 	return "", orphanTick
 }
+
+// MachineMemory returns how many bytes this machine, or the container that this
+// process is in, has. Zero means that it is not known.
+func MachineMemory() int64 {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 0
+	}
+	total := int64(uint64(info.Totalram) * uint64(info.Unit))
+	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		if limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && limit > 0 {
+			total = min(total, limit)
+		}
+	}
+	return total
+}

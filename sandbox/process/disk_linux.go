@@ -134,3 +134,12 @@ func (g *diskGuard) count(pids []string) {
 		g.written += g.made.Swap(0) * madeSize
 	}
 }
+
+// FreeSpace returns how many bytes this user may still write where dir is. Zero means that it is not known.
+func FreeSpace(dir string) int64 {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil {
+		return 0
+	}
+	return int64(st.Bavail) * st.Bsize
+}

@@ -14,3 +14,12 @@ func newSupervisedStarter(string, Method) (starter, error) {
 // Supervise is the main function of a supervisor. This system has none, and it
 // returns an exit status that says so.
 func Supervise(Confiner) int { return 1 }
+
+// MachineMemory is not known: here nothing bounds the memory of commands.
+func MachineMemory() int64 { return 0 }
+
+// FreeSpace is not known: here nothing bounds what commands write.
+func FreeSpace(string) int64 { return 0 }
+
+// Hide does nothing: what it would do is particular to Linux.
+func Hide() {}

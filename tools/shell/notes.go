@@ -78,7 +78,7 @@ func (t tool) refusals(req sandbox.CommandRequest, res runner.Result, output *ru
 	var all notes
 	for _, r := range res.Refused {
 		if e.tells(r) {
-			all.add(t.commands.Refused(r), r.Path)
+			all.add(t.commands.Refusals().Recorded(r), r.Path)
 		}
 	}
 	for _, r := range res.RefusedHosts {
@@ -88,7 +88,7 @@ func (t tool) refusals(req sandbox.CommandRequest, res runner.Result, output *ru
 		all.add("with sandbox.network: loopback a command reaches servers that it has started itself, and no others of this machine", "")
 	}
 	for line := range strings.Lines(e.said) {
-		if text, path := t.commands.Said(line, req.Dir); !e.recorded(path) {
+		if text, path := t.commands.Refusals().Said(line, req.Dir); !e.recorded(path) {
 			all.add(text, path)
 		}
 	}
@@ -100,14 +100,14 @@ func (t tool) refusals(req sandbox.CommandRequest, res runner.Result, output *ru
 	if len(all) == 0 && e.failed() {
 		for _, r := range res.Refused {
 			if isDatagram(r) { // of the system's log, or a lookup, as a rule
-				all.add(t.commands.Refused(r), "")
+				all.add(t.commands.Refusals().Recorded(r), "")
 			}
 		}
 	}
 	told = all.String()
 	for _, r := range res.Refused {
 		if !isDatagram(r) {
-			all.add(t.commands.Refused(r), r.Path)
+			all.add(t.commands.Refusals().Recorded(r), r.Path)
 		}
 	}
 	for _, text := range all.texts() {

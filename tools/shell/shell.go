@@ -262,7 +262,7 @@ func (t tool) aboutSandbox(req sandbox.CommandRequest, res runner.Result, output
 	var parts []string
 	told, refused := t.refusals(req, res, output)
 	if res.Exceeded != "" {
-		told = t.commands.Exceeded(res.Exceeded)
+		told = t.commands.Refusals().Exceeded(res.Exceeded)
 		refused = append(refused, domain.Refusal{Reason: told})
 	}
 	if told != "" {
@@ -331,7 +331,7 @@ func (t tool) explain(ctx context.Context, args domain.Arguments) (domain.Explan
 	}
 	layers := t.commands.Layers()
 	e := domain.Explanation{Layers: &layers, Allowed: v.Allowed, Rule: v.Rule, Reason: v.Reason, Reads: v.Reads, Writes: v.Writes}
-	e.Stopped = t.commands.Foreseen(v)
+	e.Stopped = t.commands.Refusals().Foreseen(v)
 	for _, argv := range v.Argv {
 		e.Argv = append(e.Argv, strings.Join(argv, " "))
 	}

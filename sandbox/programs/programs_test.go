@@ -1,6 +1,6 @@
 //go:build unix
 
-package sandbox
+package programs
 
 import (
 	"os"
@@ -30,14 +30,15 @@ func programsIn(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-func newFinder(t *testing.T, files map[string]string) (*programFinder, string) {
+func newFinder(t *testing.T, files map[string]string) (*Finder, string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	programsIn(t, dir, files)
-	return &programFinder{path: []string{dir + "/bin"}, dirs: []string{dir + "/bin", dir + "/lib/klibc/bin"}, work: dir + "/work", temp: dir + "/tmp"}, dir
+	dirs := []string{dir + "/bin", dir + "/lib/klibc/bin"}
+	return &Finder{Path: dirs[:1], Dirs: dirs, Work: dir + "/work", Temp: dir + "/tmp"}, dir
 }
 
 // relative shows paths as seen from dir, sorted.
@@ -57,36 +58,36 @@ func TestProgramsOf(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name        string
-		lists       ToolPolicy
+		lists       Lists
 		files, dirs string
 		any         bool
 	}{
-		{"no list", ToolPolicy{DeniedCommands: command.Rules("rm")}, "", "", true},
-		{"all", ToolPolicy{AllowedCommands: command.Rules("*", "ls")}, "", "", true},
-		{"none", ToolPolicy{AllowedCommands: command.Rules()}, "bin/bash bin/sh", "", false},
-		{"a name everywhere", ToolPolicy{AllowedCommands: command.Rules("ls -l")}, "bin/bash bin/ls bin/sh lib/klibc/bin/ls", "", false},
-		{"denied wins", ToolPolicy{AllowedCommands: command.Rules("ls", "rm"), DeniedCommands: command.Rules("rm")}, "bin/bash bin/ls bin/sh lib/klibc/bin/ls", "", false},
-		{"denied with arguments", ToolPolicy{AllowedCommands: command.Rules("rm"), DeniedCommands: command.Rules("rm -r")}, "bin/bash bin/rm bin/sh", "", false},
-		{"helpers", ToolPolicy{AllowedCommands: command.Rules("git"), ExecPaths: []string{"/x"}}, "bin/bash bin/git bin/sed bin/sh",
+		{"no list", Lists{Denied: command.Rules("rm")}, "", "", true},
+		{"all", Lists{Allowed: command.Rules("*", "ls")}, "", "", true},
+		{"none", Lists{Allowed: command.Rules()}, "bin/bash bin/sh", "", false},
+		{"a name everywhere", Lists{Allowed: command.Rules("ls -l")}, "bin/bash bin/ls bin/sh lib/klibc/bin/ls", "", false},
+		{"denied wins", Lists{Allowed: command.Rules("ls", "rm"), Denied: command.Rules("rm")}, "bin/bash bin/ls bin/sh lib/klibc/bin/ls", "", false},
+		{"denied with arguments", Lists{Allowed: command.Rules("rm"), Denied: command.Rules("rm -r")}, "bin/bash bin/rm bin/sh", "", false},
+		{"helpers", Lists{Allowed: command.Rules("git"), ExecPaths: []string{"/x"}}, "bin/bash bin/git bin/sed bin/sh",
 			"/usr/lib/git-core /usr/libexec/git-core /usr/local/libexec/git-core /x", false},
-		{"script", ToolPolicy{AllowedCommands: command.Rules("./build.sh")}, "/bin/none bin/bash bin/sh work/build.sh", "", false},
-		{"any arguments", ToolPolicy{AllowedCommands: command.Rules("ls *"), DeniedCommands: command.Rules("ls -l *")}, "bin/bash bin/ls bin/sh lib/klibc/bin/ls", "", false},
-		{"any program", ToolPolicy{AllowedCommands: command.Rules("* *", "ls")}, "", "", true},
-		{"names", ToolPolicy{AllowedCommands: command.Rules("l*", "./b*.sh", "zz*")}, "/bin/none bin/bash bin/ls bin/sh lib/klibc/bin/ls work/build.sh", "", false},
-		{"names with helpers", ToolPolicy{AllowedCommands: command.Rules("gi* log")}, "bin/bash bin/git bin/sed bin/sh",
+		{"script", Lists{Allowed: command.Rules("./build.sh")}, "/bin/none bin/bash bin/sh work/build.sh", "", false},
+		{"any arguments", Lists{Allowed: command.Rules("ls *"), Denied: command.Rules("ls -l *")}, "bin/bash bin/ls bin/sh lib/klibc/bin/ls", "", false},
+		{"any program", Lists{Allowed: command.Rules("* *", "ls")}, "", "", true},
+		{"names", Lists{Allowed: command.Rules("l*", "./b*.sh", "zz*")}, "/bin/none bin/bash bin/ls bin/sh lib/klibc/bin/ls work/build.sh", "", false},
+		{"names with helpers", Lists{Allowed: command.Rules("gi* log")}, "bin/bash bin/git bin/sed bin/sh",
 			"/usr/lib/git-core /usr/libexec/git-core /usr/local/libexec/git-core", false},
-		{"missing", ToolPolicy{AllowedCommands: command.Rules("nope", "./nope")}, "bin/bash bin/sh", "", false},
+		{"missing", Lists{Allowed: command.Rules("nope", "./nope")}, "bin/bash bin/sh", "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f, dir := newFinder(t, files)
-			got, dirs := f.programsOf(test.lists)
+			got, dirs := f.Of(test.lists)
 			if relative(dir, got) != test.files || relative(dir, dirs) != test.dirs || (got == nil) != test.any {
 				t.Errorf("got %q in %q", relative(dir, got), relative(dir, dirs))
 			}
 		})
 	}
 	f, dir := newFinder(t, files)
-	if _, dirs := f.programsOf(ToolPolicy{AllowedCommands: command.Rules("go")}); !strings.Contains(relative(dir, dirs), "opt/go/bin opt/go/pkg/tool tmp") {
+	if _, dirs := f.Of(Lists{Allowed: command.Rules("go")}); !strings.Contains(relative(dir, dirs), "opt/go/bin opt/go/pkg/tool tmp") {
 		t.Errorf("go needs %q", relative(dir, dirs))
 	}
 }
@@ -104,17 +105,16 @@ func TestUnusablePrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Chmod(dir+"/closed", 0o700)
-	files, _ := f.programsOf(ToolPolicy{AllowedCommands: command.Rules("ls", "script", "linked", "missing", "none")})
+	files, _ := f.Of(Lists{Allowed: command.Rules("ls", "script", "linked", "missing", "none")})
 	if got := relative(dir, files); got != "/bin/none bin/bash bin/ls bin/missing bin/script bin/sh" {
 		t.Errorf("got %q", got)
 	}
-	c := &confinement{listed: f, path: func() []string { return f.path }, spec: func() confine.Spec { return confine.Spec{Exec: files} }}
 	for name, why := range map[string]string{"script": "interpreter", "linked": "permission denied", "ls": "", "missing": "", "none": ""} {
-		if got := c.unusable(name, dir); (got == "") != (why == "") || !strings.Contains(got, why) {
+		if got := f.Unusable(name, dir); (got == "") != (why == "") || !strings.Contains(got, why) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	if list := c.unusables(); len(list) != 2 {
+	if list := f.Unusables(); len(list) != 2 {
 		t.Errorf("got %q", list)
 	}
 	if _, err := (confine.Spec{Exec: files, Deny: []string{dir + "/closed/x/y"}}).Encode(); err != nil {
@@ -145,9 +145,33 @@ func TestDeniedPrograms(t *testing.T) {
 		{nil, []string{"rm -r", "nothing"}, ""}, // only with arguments
 		{nil, []string{"bash"}, "bin/busybox"},  // which runs the others, and is left to the parser
 	} {
-		got := f.deniedPrograms(ToolPolicy{AllowedCommands: command.Rules(test.allowed...), DeniedCommands: command.Rules(test.denied...)})
+		got := f.Denied(Lists{Allowed: command.Rules(test.allowed...), Denied: command.Rules(test.denied...)})
 		if relative(dir, got) != test.want {
 			t.Errorf("%v: got %q, want %q", test.denied, relative(dir, got), test.want)
 		}
+	}
+}
+
+func TestPresets(t *testing.T) {
+	all := strings.Join(Presets(), " ")
+	for _, test := range []struct {
+		allowed []string
+		want    string
+	}{
+		{nil, all},
+		{[]string{"*"}, all},
+		{[]string{}, ""},
+		{[]string{"ls", "/usr/bin/git log", "rustc"}, "git rust"},
+	} {
+		lists := Lists{}
+		if test.allowed != nil {
+			lists.Allowed = append([]command.Rule{}, command.Rules(test.allowed...)...)
+		}
+		if got := PresetsOf(lists); strings.Join(got, " ") != test.want {
+			t.Errorf("with %q: got %q, want %q", test.allowed, got, test.want)
+		}
+	}
+	if hosts := Hosts([]string{"rust"}); !slices.Contains(hosts, "static.crates.io") || slices.Contains(hosts, "github.com") {
+		t.Errorf("hosts of rust: %q", hosts)
 	}
 }

@@ -1,4 +1,7 @@
-package sandbox
+// Package programs knows where programs are and what they need: the files and directories that
+// the kernel lets commands start under a list of programs, and the tool chains whose settings,
+// packages and caches policy does not list. Package command decides on the text of a command.
+package programs
 
 import (
 	"errors"
@@ -13,19 +16,17 @@ import (
 
 	"github.com/toolserver/toolserver/sandbox/command"
 	"github.com/toolserver/toolserver/sandbox/confine"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
-// This file says which programs the kernel lets commands start, and where they are.
-// Package command decides on the text of a command.
-
-// A programFinder collects the files a list of programs comes to.
-type programFinder struct {
-	path []string // directories that are searched
-	dirs []string // all directories that hold programs
-	work string   // where relative paths start
-	temp string   // what $TMPDIR stands for
-	// cache is what $CACHE stands for: where programs keep what they have built.
-	cache string
+// A Finder collects the files a list of programs comes to.
+type Finder struct {
+	Path []string // directories that are searched
+	Dirs []string // all directories that hold programs
+	Work string   // where relative paths start
+	Temp string   // what $TMPDIR stands for
+	// Cache is what $CACHE stands for: where programs keep what they have built.
+	Cache string
 
 	files    []string
 	execDirs []string
@@ -34,8 +35,18 @@ type programFinder struct {
 	unusable map[string]string // why programs cannot be started, by name or file
 }
 
+// Lists are the programs that commands may start, those that they may not, and the directories all
+// of whose programs may be started.
+type Lists struct {
+	Allowed, Denied []command.Rule // without Allowed, any may
+	ExecPaths       []string
+}
+
+// Any reports whether the lists allow all programs that they do not deny.
+func (l Lists) Any() bool { return l.Allowed == nil || names(l.Allowed, "*") }
+
 // add adds a program, named or by its path, with what it needs.
-func (f *programFinder) add(name string) {
+func (f *Finder) add(name string) {
 	if f.seen[name] {
 		return
 	}
@@ -46,7 +57,7 @@ func (f *programFinder) add(name string) {
 	}
 	for _, file := range files {
 		f.addFile(file)
-		for _, t := range toolchains() {
+		for _, t := range all() {
 			if !t.has(filepath.Base(file)) && !t.has(filepath.Base(filepath.Dir(file))+"/") {
 				continue
 			}
@@ -66,33 +77,30 @@ func (f *programFinder) add(name string) {
 // A builtDir is where a tool chain puts programs that it has built, and starts them.
 type builtDir struct {
 	path string
-	toolchain
+	Toolchain
 }
 
 // drivers are programs that start tool chains, as other files say.
 var drivers = strings.Fields("make gmake ninja just task cmake ctest meson tox nox rake bazel git bash sh dash zsh")
 
-// unneeded returns the directories in which programs are not to be started by commands that
-// are like this: they start no tool chain, and nothing else that does.
-func unneeded(dirs []builtDir, argv [][]string) (paths []string) {
-	var kept []string
-	for _, d := range dirs {
-		needs := func(words []string) bool {
+// Needed returns of dirs those in which commands that are like this start programs: of what tool chains
+// build it takes their programs, or others that start them.
+func (f *Finder) Needed(dirs []string, argv [][]string) []string {
+	needs := func(d builtDir) bool {
+		return slices.ContainsFunc(argv, func(words []string) bool {
 			return len(words) > 0 && (d.has(filepath.Base(words[0])) || slices.Contains(drivers, filepath.Base(words[0])))
-		}
-		if slices.ContainsFunc(argv, needs) {
-			kept = append(kept, d.path)
-		} else {
-			paths = append(paths, d.path)
-		}
+		})
 	}
-	return slices.DeleteFunc(paths, func(path string) bool { return slices.Contains(kept, path) })
+	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
+		isIt := func(d builtDir) bool { return d.path == dir }
+		return slices.ContainsFunc(f.built, isIt) && !slices.ContainsFunc(f.built, func(d builtDir) bool { return isIt(d) && needs(d) })
+	})
 }
 
 // dir returns a directory as the table writes it: @ is where the program is
 // installed, which is the directory above its own, . is the working directory,
 // $TMPDIR that of temporary files, and $CACHE that of what is kept of earlier runs.
-func (f *programFinder) dir(text, file string) string {
+func (f *Finder) dir(text, file string) string {
 	first, rest, _ := strings.Cut(text, "/")
 	switch first {
 	case "@":
@@ -102,11 +110,11 @@ func (f *programFinder) dir(text, file string) string {
 		}
 		first = filepath.Dir(filepath.Dir(real))
 	case ".":
-		first = f.work
+		first = f.Work
 	case "$TMPDIR":
-		first = f.temp
+		first = f.Temp
 	case "$CACHE":
-		first = f.cache
+		first = f.Cache
 	default:
 		return text
 	}
@@ -114,7 +122,7 @@ func (f *programFinder) dir(text, file string) string {
 }
 
 // addFile adds a file with the interpreter it names.
-func (f *programFinder) addFile(file string) {
+func (f *Finder) addFile(file string) {
 	if slices.Contains(f.files, file) {
 		return
 	}
@@ -140,8 +148,8 @@ func (f *programFinder) addFile(file string) {
 }
 
 // noteUnreachable notes a program that is there, as a link to where this user may not go.
-func (f *programFinder) noteUnreachable(name string) {
-	for _, dir := range f.path {
+func (f *Finder) noteUnreachable(name string) {
+	for _, dir := range f.Path {
 		file := filepath.Join(dir, name)
 		if _, err := os.Readlink(file); err != nil {
 			continue
@@ -154,30 +162,30 @@ func (f *programFinder) noteUnreachable(name string) {
 
 // find returns the files that a name may run: a shell runs the first on the path, but
 // programs may look elsewhere.
-func (f *programFinder) find(name string) []string {
-	return union(nil, slices.Collect(programFiles(name, f.work, slices.Concat(f.path, f.dirs))))
+func (f *Finder) find(name string) []string {
+	return unique(slices.Collect(Files(name, f.Work, slices.Concat(f.Path, f.Dirs))))
 }
 
-// programsOf returns the files that may be started under lists of commands, and
+// Of returns the files that may be started under lists, and
 // the directories all of whose files may be; nil if that is any.
-func (f *programFinder) programsOf(lists ToolPolicy) (files, dirs []string) {
-	if lists.AllowedCommands == nil || names(lists.AllowedCommands, "*") {
+func (f *Finder) Of(lists Lists) (files, dirs []string) {
+	if lists.Any() {
 		return nil, nil
 	}
 	f.seen, f.unusable = map[string]bool{}, map[string]string{}
 	f.add("bash")
 	f.add("sh")
-	for _, rule := range lists.AllowedCommands {
+	for _, rule := range lists.Allowed {
 		if words := command.Words(rule.Name); len(words) > 0 {
 			f.add(words[0])
 		}
 	}
 	for _, dir := range lists.ExecPaths {
-		dir = filepath.Clean(absolute(dir, f.work))
+		dir = filepath.Clean(pathguard.Absolute(dir, f.Work))
 		f.execDirs = append(f.execDirs, dir)
 		f.built = slices.DeleteFunc(f.built, func(b builtDir) bool { return b.path == dir }) // any program may start there
 	}
-	denied := f.deniedPrograms(lists)
+	denied := f.Denied(lists)
 	files = slices.DeleteFunc(f.files, func(file string) bool {
 		real, err := filepath.EvalSymlinks(file)
 		return err == nil && slices.Contains(denied, real)
@@ -189,21 +197,21 @@ func (f *programFinder) programsOf(lists ToolPolicy) (files, dirs []string) {
 // is denied with any program, unless it is the shell too.
 var applets = []string{"busybox", "busybox.static", "toybox"}
 
-// deniedPrograms returns the files of programs that are denied altogether, without
+// Denied returns the files of programs that are denied altogether, without
 // links and also under other names in the directories that hold programs. A file
 // that is many programs is not denied for one of them.
-func (f *programFinder) deniedPrograms(lists ToolPolicy) (denied []string) {
+func (f *Finder) Denied(lists Lists) (denied []string) {
 	var infos []os.FileInfo
-	for _, rule := range lists.DeniedCommands {
+	for _, rule := range lists.Denied {
 		words := command.Words(rule.Name)
 		if len(words) != 1 || len(rule.ArgsDeny) > 0 {
 			continue // denied with some arguments only
 		}
 		for _, file := range f.find(words[0]) {
-			base := filepath.Base(realOr(file))
+			base := filepath.Base(pathguard.Real(file))
 			if info, err := os.Stat(file); err == nil && (base == filepath.Base(file) || !command.MultiCall(base)) {
 				infos = append(infos, info)
-				denied = append(denied, realOr(file))
+				denied = append(denied, pathguard.Real(file))
 			}
 		}
 	}
@@ -212,9 +220,9 @@ func (f *programFinder) deniedPrograms(lists ToolPolicy) (denied []string) {
 	}
 	shells := []string{}
 	for _, file := range slices.Concat(f.find("bash"), f.find("sh")) {
-		shells = append(shells, realOr(file))
+		shells = append(shells, pathguard.Real(file))
 	}
-	for _, dir := range f.dirs {
+	for _, dir := range f.Dirs {
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {
 			info, err := e.Info()
@@ -222,8 +230,8 @@ func (f *programFinder) deniedPrograms(lists ToolPolicy) (denied []string) {
 				continue
 			}
 			another := slices.ContainsFunc(infos, func(other os.FileInfo) bool { return os.SameFile(info, other) })
-			if another || slices.Contains(applets, e.Name()) && !names(lists.AllowedCommands, e.Name()) {
-				denied = append(denied, realOr(filepath.Join(dir, e.Name())))
+			if another || slices.Contains(applets, e.Name()) && !names(lists.Allowed, e.Name()) {
+				denied = append(denied, pathguard.Real(filepath.Join(dir, e.Name())))
 			}
 		}
 	}
@@ -234,29 +242,12 @@ func names(rules []command.Rule, name string) bool {
 	return slices.ContainsFunc(rules, func(r command.Rule) bool { return strings.Join(command.Words(r.Name), " ") == name })
 }
 
-func realOr(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
-}
-
-// realDirs returns the directories of a search path, without links.
-func realDirs(path []string) (dirs []string) {
-	for _, dir := range path {
-		if dir = realOr(dir); filepath.IsAbs(dir) && dir != "/" {
-			dirs = append(dirs, dir)
-		}
-	}
-	return dirs
-}
-
-// programFiles returns the executable files that a name, in which * stands for any text, means: itself if it is a
+// Files returns the executable files that a name, in which * stands for any text, means: itself if it is a
 // path, which starts at dir, else those in the directories of path, in their order.
-func programFiles(name, dir string, path []string) iter.Seq[string] {
+func Files(name, dir string, path []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if strings.Contains(name, "/") {
-			path = []string{filepath.Dir(absolute(name, dir))}
+			path = []string{filepath.Dir(pathguard.Absolute(name, dir))}
 		}
 		for _, file := range command.Files(filepath.Base(name), path) {
 			info, err := os.Stat(file)
@@ -267,54 +258,35 @@ func programFiles(name, dir string, path []string) iter.Seq[string] {
 	}
 }
 
-// unusable says why a listed program cannot be started although commands may.
-func (c *confinement) unusable(name, dir string) string {
-	if c == nil || c.spec().Exec == nil || len(c.listed.unusable) == 0 {
+// Unusable says why a program that is listed cannot be started although commands may. It is looked for from dir.
+func (f *Finder) Unusable(name, dir string) string {
+	if len(f.unusable) == 0 {
 		return ""
 	}
-	for path := range programFiles(name, dir, c.path()) {
+	for path := range Files(name, dir, f.Path) {
 		name = path
 		break
 	}
-	if why := c.listed.unusable[name]; why != "" {
+	if why := f.unusable[name]; why != "" {
 		return fmt.Sprintf("%s cannot be started: %s", name, why)
 	}
 	return ""
 }
 
-// unusables is unusable for all that are listed.
-func (c *confinement) unusables() (list []string) {
-	for _, name := range slices.Sorted(maps.Keys(c.listed.unusable)) {
-		list = append(list, c.unusable(name, "")+"; make it readable for the user of the server, or leave the program out of allowed_commands")
+// Unusables is Unusable for all that are listed.
+func (f *Finder) Unusables() (list []string) {
+	for _, name := range slices.Sorted(maps.Keys(f.unusable)) {
+		list = append(list, f.Unusable(name, "")+"; make it readable for the user of the server, or leave the program out of allowed_commands")
 	}
 	return list
 }
 
-// refusesProgram says why the kernel does not start the program with a name, and returns its path, which is [ThePath] there.
-func (c *confinement) refusesProgram(name, dir string) (text, path string) {
-	for path := range programFiles(name, dir, c.path()) {
-		switch spec := c.spec(); {
-		case spec.Exec != nil && !c.starts(path):
-			return "the sandbox starts only the programs that are listed, and lets no other be read; " + ThePath + " is not listed (rule: allowed_commands, exec_paths)", path
-		case slices.Contains(c.denied(), realOr(path)):
-			return "the sandbox does not start " + ThePath + ", which is denied (rule: denied_commands)", path
+// unique returns what is in a list, each once.
+func unique(list []string) (all []string) {
+	for _, text := range list {
+		if !slices.Contains(all, text) {
+			all = append(all, text)
 		}
-		break
 	}
-	return "", ""
-}
-
-// starts reports whether the confinement lets the program at path start.
-func (c *confinement) starts(path string) bool {
-	spec, real := c.spec(), realOr(path)
-	return slices.ContainsFunc(spec.Exec, func(file string) bool { return realOr(file) == real }) ||
-		slices.ContainsFunc(spec.ExecDirs, func(dir string) bool { return strings.HasPrefix(real, realOr(dir)+string(filepath.Separator)) })
-}
-
-// absolute returns path, which starts at dir if it is relative.
-func absolute(path, dir string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
+	return all
 }

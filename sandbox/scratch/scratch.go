@@ -1,4 +1,6 @@
-package sandbox
+// Package scratch has the directories where commands may write whatever policy says: one for
+// temporary files, which goes with the server, and caches, which stay for the next one.
+package scratch
 
 import (
 	"crypto/rand"
@@ -14,16 +16,17 @@ import (
 	"github.com/toolserver/toolserver/osfile"
 )
 
-// A scratch is a directory for the temporary files of commands, which may write
+// A Dir is a directory for the temporary files of commands, which may write
 // to nothing else but the paths of policy. It is made when the first command needs
 // it and removed with the server. One that a killed server left behind is removed
 // by the next: while a server lives it holds a lock on its own.
-type scratch struct {
-	place func() (path string, refused error) // where it is made, and why that can be nowhere
+type Dir struct {
+	// Place returns where it is made, and why that can be nowhere.
+	Place func() (path string, refused error)
 
-	mu   sync.Mutex
-	lock *os.File // nil until it is made
-	gone bool
+	mu     sync.Mutex
+	locked *os.File // nil until it is made
+	gone   bool
 
 	used     int64 // bytes that lie in it, when it was measured last
 	measured time.Time
@@ -31,7 +34,7 @@ type scratch struct {
 }
 
 const (
-	scratchPrefix  = "toolserver-"
+	prefix         = "toolserver-"
 	unlockedSuffix = ".new"
 
 	// It is measured no sooner than this after the last time, nor so often that it takes
@@ -40,19 +43,19 @@ const (
 	measureShare = 20
 )
 
-// newScratch returns a scratch whose place is found when it is asked for first.
-func newScratch() *scratch { return &scratch{place: sync.OnceValues(placeScratch)} }
+// New returns a Dir whose place is found when it is asked for first.
+func New() *Dir { return &Dir{Place: sync.OnceValues(findPlace)} }
 
-// placeScratch returns a random path, known before the directory is made: where this
+// findPlace returns a random path, known before the directory is made: where this
 // user may write, if that is anywhere.
-func placeScratch() (path string, refused error) {
-	name := scratchPrefix + strings.ToLower(rand.Text())
+func findPlace() (path string, refused error) {
+	name := prefix + strings.ToLower(rand.Text())
 	dirs := []string{os.TempDir(), "/var/tmp"}
 	if cache, err := os.UserCacheDir(); err == nil {
 		dirs = append(dirs, cache)
 	}
 	for _, dir := range dirs {
-		trial, err := os.MkdirTemp(dir, scratchPrefix+"*")
+		trial, err := os.MkdirTemp(dir, prefix+"*")
 		if err == nil {
 			_ = os.Remove(trial)
 			return filepath.Join(dir, name), nil
@@ -62,32 +65,32 @@ func placeScratch() (path string, refused error) {
 	return filepath.Join(dirs[0], name), refused
 }
 
-// path returns where it is, or will be when it is made.
-func (s *scratch) path() string {
-	path, _ := s.place()
+// Path returns where it is, or will be when it is made.
+func (s *Dir) Path() string {
+	path, _ := s.Place()
 	return path
 }
 
-// temporary is the directory in it for temporary files.
-func (s *scratch) temporary() string { return filepath.Join(s.path(), "tmp") }
+// Temporary is the directory in it for temporary files.
+func (s *Dir) Temporary() string { return filepath.Join(s.Path(), "tmp") }
 
-// private is the one that commands find as /tmp. It is not that for temporary files,
+// Private is the one that commands find as /tmp. It is not that for temporary files,
 // because it has the mount points for what commands see of the system's.
-func (s *scratch) private() string { return filepath.Join(s.path(), "private") }
+func (s *Dir) Private() string { return filepath.Join(s.Path(), "private") }
 
-// make makes the directory, unless it is there.
-func (s *scratch) make() error {
+// Make makes the directory, unless it is there.
+func (s *Dir) Make() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gone {
 		return fs.ErrClosed
 	}
-	if s.lock != nil {
+	if s.locked != nil {
 		return nil
 	}
-	sweepScratch(filepath.Dir(s.path()))
+	sweep(filepath.Dir(s.Path()))
 	// It has its name only once it is locked, or another server swept it.
-	unlocked := s.path() + unlockedSuffix
+	unlocked := s.Path() + unlockedSuffix
 	err := os.Mkdir(unlocked, 0o700)
 	for _, dir := range []string{"tmp", "private", goBuild} {
 		if err == nil {
@@ -98,10 +101,10 @@ func (s *scratch) make() error {
 		err = os.Chmod(filepath.Join(unlocked, "private"), 0o777|os.ModeSticky)
 	}
 	if err == nil {
-		s.lock, err = lockScratch(unlocked)
+		s.locked, err = lock(unlocked)
 	}
 	if err == nil {
-		err = os.Rename(unlocked, s.path())
+		err = os.Rename(unlocked, s.Path())
 	}
 	if err != nil {
 		return fmt.Errorf("make a directory for temporary files of commands: %w", err)
@@ -109,16 +112,16 @@ func (s *scratch) make() error {
 	return nil
 }
 
-// size returns how many bytes lie in it, or did not long ago.
-func (s *scratch) size() int64 {
+// Size returns how many bytes lie in it, or did not long ago.
+func (s *Dir) Size() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	began := time.Now()
-	if s.lock == nil || began.Sub(s.measured) < max(measurePause, measureShare*s.took) {
+	if s.locked == nil || began.Sub(s.measured) < max(measurePause, measureShare*s.took) {
 		return s.used
 	}
 	s.used = 0
-	_ = filepath.WalkDir(s.path(), func(_ string, e fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(s.Path(), func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return nil
 		}
@@ -132,26 +135,27 @@ func (s *scratch) size() int64 {
 	return s.used
 }
 
-func (s *scratch) remove() error {
+// Remove removes the directory and what is in it. It is not made again.
+func (s *Dir) Remove() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gone = true
-	if s.lock == nil {
+	if s.locked == nil {
 		return nil
 	}
-	err := removeTree(s.path())
-	return errors.Join(err, s.lock.Close())
+	err := removeTree(s.Path())
+	return errors.Join(err, s.locked.Close())
 }
 
-// sweepScratch removes from dir the directories of servers that were killed.
-func sweepScratch(dir string) {
-	old, _ := filepath.Glob(filepath.Join(dir, scratchPrefix+"*"))
+// sweep removes from dir the directories of servers that were killed.
+func sweep(dir string) {
+	old, _ := filepath.Glob(filepath.Join(dir, prefix+"*"))
 	for _, path := range old {
 		name, unlocked := strings.CutSuffix(filepath.Base(path), unlockedSuffix)
-		if len(name) != len(scratchPrefix)+len(rand.Text()) || unlocked && !isOld(path) {
+		if len(name) != len(prefix)+len(rand.Text()) || unlocked && !isOld(path) {
 			continue
 		}
-		if dir, err := lockScratch(path); err == nil && dir != nil {
+		if dir, err := lock(path); err == nil && dir != nil {
 			_ = removeTree(path) // the next server tries again
 			dir.Close()
 		}
@@ -180,9 +184,9 @@ func removeTree(path string) error {
 	return os.RemoveAll(path)
 }
 
-// lockScratch locks a directory of this user until what it returns is closed. That
+// lock locks a directory of this user until what it returns is closed. That
 // is nil if another server holds the lock.
-func lockScratch(path string) (*os.File, error) {
+func lock(path string) (*os.File, error) {
 	// Others may put anything where temporary files are.
 	dir, err := os.OpenFile(path, os.O_RDONLY|osfile.Directory|osfile.NoWait, 0)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/toolserver/toolserver/sandbox/command"
 )
@@ -34,29 +33,21 @@ func newHomes(t *testing.T, files map[string]string) (home, work string) {
 }
 
 func TestPresets(t *testing.T) {
-	all := strings.Join(Presets(), " ")
+	_, work := newHomes(t, nil)
+	bash := map[string]ToolPolicy{"bash": {AllowedCommands: command.Rules("git")}}
 	for _, test := range []struct {
-		presets, allowed []string
-		want             string
+		presets []string
+		tools   map[string]ToolPolicy
+		want    string
 	}{
-		{nil, nil, all},
-		{nil, []string{"*"}, all},
-		{nil, []string{}, ""},
-		{nil, []string{"ls", "/usr/bin/git log", "rustc"}, "git rust"},
+		{nil, bash, "git"},
 		{[]string{}, nil, ""},
-		{[]string{"node"}, []string{"git"}, "node"},
+		{[]string{"node"}, bash, "node"},
 	} {
-		lists := ToolPolicy{}
-		if test.allowed != nil {
-			lists.AllowedCommands = append([]command.Rule{}, command.Rules(test.allowed...)...)
+		c := newSandbox(t, Policy{WorkingDirectory: work, Tools: test.tools, Settings: Settings{Presets: test.presets}}).commands["bash"]
+		if got := strings.Join(c.around().presets, " "); got != test.want {
+			t.Errorf("%q: got %q, want %q", test.presets, got, test.want)
 		}
-		got := Policy{Settings: Settings{Presets: test.presets}}.presets(lists)
-		if strings.Join(got, " ") != test.want {
-			t.Errorf("%q with %q: got %q, want %q", test.presets, test.allowed, got, test.want)
-		}
-	}
-	if hosts := PresetHosts([]string{"rust"}); !slices.Contains(hosts, "static.crates.io") || slices.Contains(hosts, "github.com") {
-		t.Errorf("hosts of rust: %q", hosts)
 	}
 }
 
@@ -93,12 +84,12 @@ func TestCacheVariables(t *testing.T) {
 			}
 			c := newSandbox(t, p).commands["bash"]
 			for name, want := range test.want {
-				want = strings.NewReplacer("KEPT", c.around().caches, "SCRATCH", c.kernel.scratch.path(), "HOME", home).Replace(want)
+				want = strings.NewReplacer("KEPT", c.around().caches, "SCRATCH", c.kernel.scratch.Path(), "HOME", home).Replace(want)
 				if got := c.around().lookup(name); got != want {
 					t.Errorf("%s is %q, want %q", name, got, want)
 				}
 			}
-			kept := strings.HasPrefix(c.around().caches, filepath.Join(home, ".cache", cachesName)+"/")
+			kept := strings.HasPrefix(c.around().caches, filepath.Join(home, ".cache", "toolserver-commands")+"/")
 			if kept != (test.write == nil && test.settings.Enforcement == "") {
 				t.Errorf("caches in %q", c.around().caches)
 			}
@@ -114,7 +105,7 @@ func TestSurroundingsLate(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	t.Setenv("PATH", "/late")
-	if got := c.kernel.scratch.path(); filepath.Dir(got) != temp {
+	if got := c.kernel.scratch.Path(); filepath.Dir(got) != temp {
 		t.Errorf("temporary files are in %s, which was found before", got)
 	}
 	if got := c.around().lookup("PATH"); got != "/late" {
@@ -148,7 +139,7 @@ func TestBesideSecrets(t *testing.T) {
 			given := func(set map[string]string) ([]string, error) {
 				env, err := c.environment(set)
 				if c.confinement != nil { // as a plan does
-					c.files().find()
+					c.protected().find()
 				}
 				return c.besideSecrets(env), err
 			}
@@ -162,55 +153,6 @@ func TestBesideSecrets(t *testing.T) {
 				t.Errorf("got %q, %v", env, err)
 			}
 		})
-	}
-}
-
-// TestCachesKept makes the directory for caches in the states that others may have left.
-func TestCachesKept(t *testing.T) {
-	home, work := newHomes(t, nil)
-	t.Setenv("TMPDIR", t.TempDir())
-	c := newSandbox(t, Policy{WorkingDirectory: work}).commands["bash"]
-	other := newSandbox(t, Policy{WorkingDirectory: home + "/../work"}).commands["bash"]
-	if other.around().caches != c.around().caches {
-		t.Errorf("one directory has %s and %s", c.around().caches, other.around().caches)
-	}
-	base := filepath.Dir(c.around().caches)
-	old, fresh := filepath.Join(base, "old"), filepath.Join(base, "fresh")
-	long := time.Now().Add(-cacheAge - time.Hour)
-	if err := errors.Join(os.MkdirAll(old+"/x", 0o700), os.MkdirAll(fresh, 0o700), os.Chmod(base, 0o700), os.Chmod(old+"/x", 0o500), os.Chtimes(old, long, long)); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.makeCaches(); err != nil {
-		t.Fatal(err)
-	}
-	for path, there := range map[string]bool{filepath.Join(c.around().caches, goBuild): true, old: false, fresh: true} {
-		if _, err := os.Lstat(path); (err == nil) != there {
-			t.Errorf("%s: %v", path, err)
-		}
-	}
-	// A link that commands left leads nowhere.
-	outside := filepath.Join(home, "outside")
-	if err := errors.Join(os.Mkdir(outside, 0o755), os.RemoveAll(c.around().caches+"/cache"), os.Symlink(outside, c.around().caches+"/cache"), other.makeCaches()); err != nil {
-		t.Fatal(err)
-	}
-	if entries, _ := os.ReadDir(outside); len(entries) != 0 {
-		t.Errorf("made in another directory: %q", entries)
-	}
-	if info, err := os.Lstat(filepath.Join(c.around().caches, goBuild)); err != nil || !info.IsDir() {
-		t.Errorf("not made anew: %v", err)
-	}
-	// Nor does one in the place of the directory.
-	if err := errors.Join(os.RemoveAll(c.around().caches), os.Symlink(outside, c.around().caches)); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.makeCaches(); err == nil || !strings.Contains(err.Error(), "caches of commands") {
-		t.Errorf("with a link: %v", err)
-	}
-	if err := os.Chmod(base, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if c = newSandbox(t, Policy{WorkingDirectory: work}).commands["bash"]; c.around().caches != c.kernel.scratch.path() {
-		t.Errorf("caches among those of others: %s", c.around().caches)
 	}
 }
 
@@ -229,7 +171,7 @@ func TestReadable(t *testing.T) {
 	}
 	c := newSandbox(t, Policy{WorkingDirectory: work, Settings: Settings{Presets: []string{"git"}}, Tools: map[string]ToolPolicy{"read_file": {AllowedPaths: []string{work}}}}).commands["bash"]
 	want := ".config/git/attributes .config/git/config .config/git/ignore .gitconfig git/message git/more ignored" // and what lies in work is read there
-	got := strings.Fields(relative(home, c.readable()))
+	got := strings.Fields(strings.ReplaceAll(strings.Join(c.scope().readable(), " "), home+"/", ""))
 	slices.Sort(got)
 	wanted := strings.Fields(want)
 	slices.Sort(wanted)
