@@ -40,7 +40,7 @@ var levels = []string{
 	"sandbox/broker",
 	"sandbox/pathguard sandbox/runner sandbox/walk",
 	"sandbox/command sandbox/glob sandbox/netproxy sandbox/repository sandbox/scratch",
-	"sandbox/netguard sandbox/process sandbox/proxy",
+	"sandbox/netguard sandbox/process",
 
 	"domain",
 	"domain/redact domain/schema",

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/sandbox/netguard"
-	"github.com/toolserver/toolserver/sandbox/proxy"
+	"github.com/toolserver/toolserver/sandbox/netproxy"
 )
 
 // standIn is a proxy that leads to one server, whatever it is asked for.
@@ -21,7 +21,7 @@ func standIn(t *testing.T, s *server) (address string, asked chan string) {
 		t.Fatal(err)
 	}
 	asked = make(chan string, 64)
-	p := &proxy.Server{
+	p := &netproxy.Server{
 		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 			asked <- address
 			if strings.HasPrefix(address, "nowhere.") {
@@ -29,7 +29,6 @@ func standIn(t *testing.T, s *server) (address string, asked chan string) {
 			}
 			return new(net.Dialer).DialContext(ctx, network, s.at("127.0.0.1"))
 		},
-		Denies: func(error) bool { return false },
 	}
 	go p.Serve(t.Context(), l)
 	return l.Addr().String(), asked

@@ -1,6 +1,6 @@
 // Package netproxy is the way out of a network namespace that has nothing but a loopback
-// interface: a proxy that connects to the hosts that policy lists. It looks up names
-// itself, and package netguard judges each address that it is about to connect to.
+// interface: a proxy that speaks HTTP and SOCKS5 at one port and connects to the hosts that policy
+// lists. It looks up names itself, and package netguard judges each address that it is about to connect to.
 package netproxy
 
 import (
@@ -17,7 +17,6 @@ import (
 
 	"github.com/toolserver/toolserver/domain/share"
 	"github.com/toolserver/toolserver/sandbox/netguard"
-	"github.com/toolserver/toolserver/sandbox/proxy"
 )
 
 // Rules are what clients may reach.
@@ -96,14 +95,13 @@ func (p *Proxy) refuse(target, why string) error {
 
 // Serve serves connections to l until ctx ends, and closes them and l then.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) {
-	denies := func(err error) bool { _, ok := errors.AsType[Refusal](err); return ok }
-	server := &proxy.Server{Dial: p.dial, Denies: denies}
-	if owner := fmt.Sprintf("%p", p); p.Places != nil {
-		server.Place = func(ctx context.Context) (func(), error) {
-			return func() { p.Places.Release(owner, 1) }, p.Places.Acquire(ctx, owner, 1)
-		}
-	}
-	server.Serve(ctx, l)
+	(&Server{p.dial, p.Places}).Serve(ctx, l)
+}
+
+// isRefusal reports whether an error of dial means that the client must not be connected.
+func isRefusal(err error) bool {
+	_, ok := errors.AsType[Refusal](err)
+	return ok
 }
 
 // dial connects to what the rules allow. The error is a [Refusal] if they do not.

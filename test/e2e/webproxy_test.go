@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolserver/toolserver/sandbox/proxy"
+	"github.com/toolserver/toolserver/sandbox/netproxy"
 )
 
 // serveProxy serves a proxy that leads to one site, whatever it is asked for.
@@ -19,7 +19,7 @@ func serveProxy(t *testing.T, site string) (address string, asked chan string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	asked = make(chan string, 64)
-	p := &proxy.Server{
+	p := &netproxy.Server{
 		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 			asked <- address
 			if strings.HasPrefix(address, "nowhere.") {
@@ -27,7 +27,6 @@ func serveProxy(t *testing.T, site string) (address string, asked chan string) {
 			}
 			return new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(site, "http://"))
 		},
-		Denies: func(error) bool { return false },
 	}
 	go p.Serve(t.Context(), l)
 	return l.Addr().String(), asked

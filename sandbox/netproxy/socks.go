@@ -1,4 +1,4 @@
-package proxy
+package netproxy
 
 import (
 	"bytes"
@@ -53,7 +53,7 @@ func (s *Server) serveSOCKS(ctx context.Context, c net.Conn, r io.Reader) {
 		switch {
 		case err == nil:
 			code = 0
-		case s.Denies(err):
+		case isRefusal(err):
 			code = 2
 		default:
 			code = 4 // unreachable

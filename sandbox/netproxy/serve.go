@@ -1,10 +1,9 @@
-// Package proxy serves clients of a proxy that speaks HTTP and SOCKS5 at one port. Where
-// they may be connected to is for its user to decide.
-package proxy
+package netproxy
 
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -12,6 +11,8 @@ import (
 	"net/http/httputil"
 	"sync"
 	"time"
+
+	"github.com/toolserver/toolserver/domain/share"
 )
 
 const (
@@ -21,15 +22,12 @@ const (
 	tunnelWait = 10 * time.Minute // for either side of a tunnel to send something
 )
 
-// A Server is a proxy.
+// A Server is a proxy that serves whoever connects, without a list of its own.
 type Server struct {
-	// Dial connects to a host and port, as a client wrote them.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Denies reports whether an error of Dial means that the client must not be connected.
-	Denies func(err error) bool
-	// Place waits for room for one more connection until ctx ends, and returns what gives it
-	// back; nil if there is always room.
-	Place func(ctx context.Context) (release func(), err error)
+	// Dial connects to a host and port, as a client wrote them. A [Refusal] means that the client
+	// must not be connected.
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	Places *share.Pool // of connections; nil if there is always room
 }
 
 // Serve serves connections to l, which is TCP, until ctx ends, and closes them and l then.
@@ -58,7 +56,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) {
 
 // fail answers a request that led to no connection.
 func (s *Server) fail(w http.ResponseWriter, _ *http.Request, err error) {
-	if s.Denies(err) {
+	if isRefusal(err) {
 		http.Error(w, err.Error(), http.StatusForbidden)
 	} else {
 		http.Error(w, "the proxy cannot connect: "+err.Error(), http.StatusBadGateway)
@@ -91,11 +89,11 @@ type listener struct {
 
 func (l listener) Accept() (net.Conn, error) {
 	release := func() {}
-	if l.server.Place != nil {
-		var err error
-		if release, err = l.server.Place(l.ctx); err != nil {
+	if places, owner := l.server.Places, fmt.Sprintf("%p", l.server); places != nil {
+		if places.Acquire(l.ctx, owner, 1) != nil {
 			return nil, net.ErrClosed
 		}
+		release = func() { places.Release(owner, 1) }
 	}
 	c, err := l.Listener.Accept()
 	if err != nil {

@@ -1,9 +1,8 @@
-package proxy
+package netproxy
 
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net"
 	"strconv"
@@ -12,7 +11,7 @@ import (
 )
 
 // FuzzSOCKS has a client say anything: what it is connected to is what it said, and it
-// gets an answer of the protocol or none. Package netproxy tests the rest.
+// gets an answer of the protocol or none.
 func FuzzSOCKS(f *testing.F) {
 	f.Add([]byte("\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50"))
 	f.Add([]byte("\x05\x02\x00\x02\x05\x01\x00\x03\x09localhost\x01\xbb"))
@@ -20,8 +19,7 @@ func FuzzSOCKS(f *testing.F) {
 	f.Add([]byte("\x05\x01\x02"))
 	f.Add([]byte("\x05\x01\x00\x05\x02\x00\x09\x00\x00"))
 	f.Fuzz(func(t *testing.T, said []byte) {
-		denied := errors.New("denied")
-		s := &Server{Denies: func(err error) bool { return err == denied }, Dial: func(_ context.Context, _, address string) (net.Conn, error) {
+		s := &Server{Dial: func(_ context.Context, _, address string) (net.Conn, error) {
 			host, port, err := net.SplitHostPort(address)
 			if err != nil && len(host) > 0 {
 				t.Errorf("dials %q: %v", address, err)
@@ -29,7 +27,7 @@ func FuzzSOCKS(f *testing.F) {
 			if _, err := strconv.ParseUint(port, 10, 16); port != "" && err != nil {
 				t.Errorf("dials %q: %v", address, err)
 			}
-			return nil, denied
+			return nil, Refusal{Target: address}
 		}}
 		client, ours := net.Pipe()
 		go func() {
