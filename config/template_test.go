@@ -12,6 +12,7 @@ import (
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/outbound/signin"
+	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/tools/system"
 	"github.com/toolserver/toolserver/upstream"
 	"github.com/toolserver/toolserver/upstream/oauth"
@@ -93,6 +94,7 @@ func TestWords(t *testing.T) {
 		reflect.TypeFor[domain.AnnotationOverride](), reflect.TypeFor[domain.Discovery](), reflect.TypeFor[domain.Level](), reflect.TypeFor[system.Settings](),
 		reflect.TypeFor[upstream.Settings](), reflect.TypeFor[upstream.Filter](), reflect.TypeFor[oauth.Settings](), reflect.TypeFor[oauth.IdentityProvider](),
 		reflect.TypeFor[signin.Keeping](),
+		reflect.TypeFor[sandbox.ToolPolicy](), reflect.TypeFor[sandbox.Settings](), reflect.TypeFor[sandbox.Network](),
 	} {
 		types[t.String()] = t
 	}

@@ -135,7 +135,9 @@ func (c *Commands) Layers() domain.SandboxLayers {
 		l.InForce = append(l.InForce, fmt.Sprintf("limits: %d processes and threads, %d MiB of memory (%s), %d MiB written to disk (watched by the supervisor)",
 			b.Processes, b.Memory>>20, kept, b.Disk>>20))
 		if !exists("/proc/self/io") {
-			gaps = append(gaps, confine.Gap{What: "the limit of disk", Why: "this kernel does not count what processes write", Help: "it takes CONFIG_TASK_IO_ACCOUNTING"})
+			gaps = append(gaps, confine.Gap{
+				What: "the limit of disk", Why: "this kernel does not count what processes write", Help: "it takes CONFIG_TASK_IO_ACCOUNTING",
+			})
 		}
 	}
 	if c.confinement == nil {

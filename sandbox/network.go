@@ -14,7 +14,7 @@ import (
 // Network says what commands may reach: a word alone, or hosts.
 type Network struct {
 	Reach string   `yaml:"reach" short:"alone" enum:"none|loopback|all"`
-	Allow []string `yaml:"allow" format:"reachable" doc:"Hosts that commands may reach, through a proxy on a loopback interface of their own: names, *.NAME for the names below one, addresses or networks, each with a port unless it is 80 or 443."`
+	Allow []string `yaml:"allow" format:"reachable"`
 }
 
 var networks = map[string]confine.Network{"": confine.None, "none": confine.None, "loopback": confine.Loopback, "all": confine.All}

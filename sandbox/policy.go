@@ -36,19 +36,19 @@ type OwnFile struct {
 // command; an empty allow list means nothing at all. Which of these settings a tool
 // has follows from what it declares; see [Owner.Settings].
 type ToolPolicy struct {
-	AllowedPaths      []string       `of:"paths" yaml:"allowed_paths" path:"relative" format:"path" also:"allow allowed allowed_directories paths" example:"[., /srv/data]" doc:"Files and directories the tool may use, also as globs such as src/**/*.go; unset means the working directory and roots, [] means none."`
-	DeniedPaths       []string       `of:"paths" yaml:"denied_paths" path:"relative" format:"path" also:"deny denied blocked_paths exclude ignore" example:"['*.key', private]" doc:"Files and directories the tool may not use, whatever else allows them, also as globs such as *.key."`
-	Hardlinks         string         `of:"hardlinks" yaml:"hardlinks" enum:"allow|deny" example:"deny" doc:"Whether the tool, and those whose lists start from its own, use files with several names (hard links), of which others may be outside; unset, deny for writing, and for reading if there is a list of paths."`
-	AllowedCommands   []command.Rule `of:"commands" yaml:"allowed_commands" also:"allow allowed commands" example:"[ls, cat, 'git status', {name: go, args_deny: [-exec]}]" doc:"Programs that may run: names, paths, prefixes such as \"git status\", patterns such as \"npm run test:*\", or * for any; {name: go, args_deny: [-exec]} excludes options; unset means any, [] means none."`
-	DeniedCommands    []command.Rule `of:"commands" yaml:"denied_commands" also:"deny denied blocked_commands" example:"[rm, sudo, {name: find, args_deny: [-delete]}]" doc:"Programs that may not run, however they are called; {name: find, args_deny: [-delete]} denies only uses with such options."`
-	ExecPaths         []string       `of:"commands" yaml:"exec_paths" path:"relative" format:"directory" example:"[/usr/local/go]" doc:"Directories all of whose programs may be started by the commands that may run, such as those of a compiler."`
-	InlineCode        string         `of:"commands" yaml:"inline_code" enum:"allow|deny" example:"deny" doc:"Whether interpreters may be given code on the command line; deny if a command list is set."`
-	OpaqueScripts     string         `of:"commands" yaml:"opaque_scripts" enum:"allow|deny" example:"deny" doc:"Whether shells may be given scripts that cannot be judged; deny if a command list is set."`
-	AllowedHosts      []string       `of:"hosts" yaml:"allowed_hosts" format:"host" also:"allow allowed domains allowed_domains" example:"[docs.example.com]" doc:"Hosts the tool may go to, and their subdomains: names or addresses, with a port to mean only that; unset means any, [] means none."`
-	DeniedHosts       []string       `of:"hosts" yaml:"denied_hosts" format:"host" also:"deny denied blocked_hosts denied_domains blocked_domains" example:"[tracker.example.com]" doc:"Hosts the tool may not go to, nor to their subdomains, whatever else allows them; an address also denies every name that resolves to it."`
-	PrivateHosts      []string       `of:"private" yaml:"private_hosts" format:"private_host" example:"['searx.lan:8080']" doc:"What the tool may reach over HTTP although it is not on the public internet, besides sandbox.private_hosts: names, *.NAME, addresses or networks, with a port or :* unless it is 80 or 443, such as searx.lan:8080."`
-	AllowedRecipients []string       `of:"recipients" yaml:"allowed_recipients" format:"recipient" also:"allow allowed" example:"['@example.com']" doc:"Whom the tool, and others that have mail sent, such as invitations, may mail: addresses, or @example.com for everybody there, @*.example.com for those below; unset means anybody, [] means nobody."`
-	DeniedRecipients  []string       `of:"recipients" yaml:"denied_recipients" format:"recipient" also:"deny denied" example:"[boss@example.com]" doc:"Whom these tools may not mail, whatever else allows it."`
+	AllowedPaths      []string       `of:"paths" yaml:"allowed_paths" path:"relative" format:"path"`
+	DeniedPaths       []string       `of:"paths" yaml:"denied_paths" path:"relative" format:"path"`
+	Hardlinks         string         `of:"hardlinks" yaml:"hardlinks" enum:"allow|deny"`
+	AllowedCommands   []command.Rule `of:"commands" yaml:"allowed_commands"`
+	DeniedCommands    []command.Rule `of:"commands" yaml:"denied_commands"`
+	ExecPaths         []string       `of:"commands" yaml:"exec_paths" path:"relative" format:"directory"`
+	InlineCode        string         `of:"commands" yaml:"inline_code" enum:"allow|deny"`
+	OpaqueScripts     string         `of:"commands" yaml:"opaque_scripts" enum:"allow|deny"`
+	AllowedHosts      []string       `of:"hosts" yaml:"allowed_hosts" format:"host"`
+	DeniedHosts       []string       `of:"hosts" yaml:"denied_hosts" format:"host"`
+	PrivateHosts      []string       `of:"private" yaml:"private_hosts" format:"private_host"`
+	AllowedRecipients []string       `of:"recipients" yaml:"allowed_recipients" format:"recipient"`
+	DeniedRecipients  []string       `of:"recipients" yaml:"denied_recipients" format:"recipient"`
 }
 
 // pathLists returns the lists that govern the files of an owner: denies add up, and

@@ -17,17 +17,17 @@ import (
 
 // Settings are the section sandbox of the configuration.
 type Settings struct {
-	ProtectDefault *bool    `yaml:"protect_default" doc:"Whether control files (.git/hooks, .vscode, .bashrc ...) are never written, and secrets (.env, .ssh ...) neither read nor written, whatever lists allow; true if unset."`
-	Unprotected    []string `yaml:"unprotected" format:"protected" example:"[.vscode]" doc:"What protect_default leaves out, spelled as in refusals, such as .vscode."`
-	Enforcement    string   `yaml:"enforcement" enum:"required|best_effort|parse_only" doc:"Whether the kernel holds commands to the policy too: required starts only where it can in full, best_effort says what it cannot, parse_only leaves it to the analysis of the command line."`
-	Network        Network  `yaml:"network" also:"internet" doc:"What commands may reach: none is nothing, loopback an interface of their own, all what this machine does, and {allow: [github.com, \"*.example.org:443\"]} the hosts of a list."`
-	UnixSockets    bool     `yaml:"unix_sockets" doc:"Unless network is none: whether commands may connect to local services such as databases, which may do for them what they may not do themselves."`
-	Ask            []string `yaml:"ask" enum:"commands|writes|network" example:"[writes]" doc:"What a person may allow, asked by elicitation, where no list has it: commands, directories to write in, hosts of web_fetch and of commands that run. What is denied or protected is never asked about."`
-	PrivateHosts   []string `yaml:"private_hosts" format:"private_host" example:"['10.0.0.5:8080']" doc:"What every tool may reach over HTTP although it is not on the public internet: names, *.NAME, addresses or networks, with a port or :* unless it is 80 or 443, such as searx.lan:8080; tools.NAME.private_hosts opens hosts for one tool only."`
+	ProtectDefault *bool    `yaml:"protect_default"`
+	Unprotected    []string `yaml:"unprotected" format:"protected"`
+	Enforcement    string   `yaml:"enforcement" enum:"required|best_effort|parse_only"`
+	Network        Network  `yaml:"network"`
+	UnixSockets    bool     `yaml:"unix_sockets"`
+	Ask            []string `yaml:"ask" enum:"commands|writes|network"`
+	PrivateHosts   []string `yaml:"private_hosts" format:"private_host"`
 	Limits         Limits   `yaml:"-"`
 
-	Env     map[string]string `yaml:"env" also:"environment" example:"{NODE_ENV: test}" doc:"Environment variables of commands, such as {NODE_ENV: test, TOKEN: \"${TOKEN}\"}; what a reference stands for is removed from results, but commands can read it."`
-	Presets []string          `yaml:"presets" format:"preset" example:"[git, go]" doc:"Tool chains whose settings and packages commands may read under a list of paths, and whose caches they keep in a private directory: git, go, node, python, rust, java; unset means those whose programs may run, [] means none."`
+	Env     map[string]string `yaml:"env"`
+	Presets []string          `yaml:"presets" format:"preset"`
 }
 
 // The settings of Enforcement.
@@ -81,7 +81,9 @@ func (p Policy) protected(u use) pathguard.Protection {
 	if s := p.Settings.ProtectDefault; s != nil && !*s {
 		return pathguard.Protection{}
 	}
-	protection := pathguard.Protection{Workspaces: append([]string{p.WorkingDirectory}, p.Roots...), Repositories: u == writing, Lock: p.repositoryLock(), Hint: allowing}
+	protection := pathguard.Protection{
+		Workspaces: append([]string{p.WorkingDirectory}, p.Roots...), Repositories: u == writing, Lock: p.repositoryLock(), Hint: allowing,
+	}
 	for _, line := range protectedNames() {
 		if u == reading && !line.secret {
 			continue

@@ -50,7 +50,9 @@ const (
 	Interfaces           = "the interfaces of the machine"
 )
 
-var reachable = map[confine.Network]string{confine.None: "nothing", confine.Loopback: "a loopback interface of their own", confine.Proxied: "nothing on this machine"}
+var reachable = map[confine.Network]string{
+	confine.None: "nothing", confine.Loopback: "a loopback interface of their own", confine.Proxied: "nothing on this machine",
+}
 
 // Refusals say why the kernel, or policy, stopped something of a command.
 type Refusals struct {
@@ -183,7 +185,8 @@ func (c *Refusals) refusesPath(path string, wrote bool) string {
 		return "the sandbox refused to write " + ThePath + ": /proc is read-only for commands"
 	}
 	if d, err := c.writes.Check(path); err == nil && !d.Allowed && !c.temporary(path) && !c.inOwnTemp(path) {
-		text := fmt.Sprintf("the sandbox lets commands write only in %s, so %s is not writable (rule: tools.%s.allowed_paths)", c.places(spec.Write), ThePath, c.owner.Writes)
+		text := fmt.Sprintf("the sandbox lets commands write only in %s, so %s is not writable (rule: tools.%s.allowed_paths)",
+			c.places(spec.Write), ThePath, c.owner.Writes)
 		for _, git := range repositories(c.around().atHome("~/."), pathguard.Real(c.policy.WorkingDirectory)) {
 			if pathguard.Within(git, path) {
 				text += "; it is in the repository that the working directory is part of: the operator can open that with roots: [" + git + "]"
@@ -282,7 +285,8 @@ func (c *Refusals) Exceeded(which string) string {
 		if used := c.scratch.Size() >> 20; used > 0 {
 			kept = fmt.Sprintf(", less %d MiB that commands left in %s and may remove", used, c.scratch.Path())
 		}
-		return fmt.Sprintf("the command was terminated: it wrote more than %s to disk, counting what it removed again and 4 KiB for each file or name that it made%s (rule: sandbox.limits.disk)", most, kept)
+		return fmt.Sprintf("the command was terminated: it wrote more than %s to disk, counting what it removed again "+
+			"and 4 KiB for each file or name that it made%s (rule: sandbox.limits.disk)", most, kept)
 	case which == process.ExceededMemory:
 		return fmt.Sprintf("the command was terminated: it used more than %d MiB of memory (rule: sandbox.limits.memory)", b.Memory>>20)
 	}

@@ -146,7 +146,7 @@ type Types struct {
 func NewTypes(tag string) *Types { return &Types{tag, map[reflect.Type]*Type{}, nil} }
 
 // Describe has a text say what fields mean, instead of their tags doc, also, near, hint and example. It
-// has a section for each type; lines after a field are its other tags:
+// has a section for each type, which a field may name in its tag section; lines after a field are its other tags:
 //
 //	[config.Server]
 //	http: Address to serve HTTP on.
@@ -246,7 +246,8 @@ func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool
 		case d.Field(name) != nil:
 			panic(fmt.Sprintf("%v has %q twice", d.Go, name))
 		}
-		words := func(key string) string { return cmp.Or(f.Tag.Get(key), all.words[t.String()+"."+name+"."+key]) }
+		section := cmp.Or(f.Tag.Get("section"), t.String())
+		words := func(key string) string { return cmp.Or(f.Tag.Get(key), all.words[section+"."+name+"."+key]) }
 		one := Field{
 			Name: name, Doc: words("doc"), Index: at, Type: all.Of(f.Type), Elsewhere: elsewhere, Hidden: f.Tag.Get("template") == "-",
 			Required: f.Tag.Get("required") == "true", List: f.Tag.Get("list") == "true",

@@ -325,7 +325,8 @@ func (l Limits) set(pid int) error {
 		}
 		most := min(t.most, now.Max)
 		limit := unix.Rlimit{Cur: most, Max: most}
-		if _, _, errno := unix.Syscall6(unix.SYS_PRLIMIT64, uintptr(pid), uintptr(t.resource), uintptr(unsafe.Pointer(&limit)), 0, 0, uintptr(broker.Pass())); errno != 0 {
+		_, _, errno := unix.Syscall6(unix.SYS_PRLIMIT64, uintptr(pid), uintptr(t.resource), uintptr(unsafe.Pointer(&limit)), 0, 0, uintptr(broker.Pass()))
+		if errno != 0 {
 			return os.NewSyscallError("prlimit", errno)
 		}
 	}

@@ -93,7 +93,8 @@ func nobody() int {
 		return -1
 	}
 	_ = awaitStop(pid)
-	for _, set := range [][2]string{{"uid_map", fmt.Sprintf("%d %d 1", os.Geteuid()+1, os.Geteuid())}, {"setgroups", "deny"}, {"gid_map", fmt.Sprintf("%d %d 1", os.Getegid()+1, os.Getegid())}} {
+	next := func(id int) string { return fmt.Sprintf("%d %d 1", id+1, id) }
+	for _, set := range [][2]string{{"uid_map", next(os.Geteuid())}, {"setgroups", "deny"}, {"gid_map", next(os.Getegid())}} {
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/%s", pid, set[0]), []byte(set[1]), 0) // without, it is of no use, which the kernel says
 	}
 	fd, _ := unix.Open(fmt.Sprintf("/proc/%d/ns/user", pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)

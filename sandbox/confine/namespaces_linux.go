@@ -97,7 +97,8 @@ var own = []struct {
 	attributes int
 	options    [][2]string
 }{
-	{"/dev/shm", "tmpfs", canLook | canWrite, unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC, [][2]string{{"mode", "1777"}, {"size", "256m"}}},
+	{"/dev/shm", "tmpfs", canLook | canWrite, unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC,
+		[][2]string{{"mode", "1777"}, {"size", "256m"}}},
 	{"/dev/pts", "devpts", canLook | canWrite | canDrive, unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC, [][2]string{{"ptmxmode", "666"}, {"mode", "620"}}},
 }
 

@@ -59,7 +59,9 @@ var seatbeltSystem = []string{"/bin", "/sbin", "/usr", "/System", "/Library", "/
 	"/private/etc", "/private/var/db", "/private/var/select", "/Applications/Xcode.app"}
 
 // seatbeltSecrets are what only root may read of that.
-var seatbeltSecrets = []string{"/private/etc/master.passwd", "/private/etc/sudoers", "/private/etc/sudoers.d", "/private/etc/krb5.keytab", "/private/var/db/dslocal"}
+var seatbeltSecrets = []string{
+	"/private/etc/master.passwd", "/private/etc/sudoers", "/private/etc/sudoers.d", "/private/etc/krb5.keytab", "/private/var/db/dslocal",
+}
 
 func beneathAll(paths []string) []string { return seatbeltFilters("subpath", paths) }
 func literals(paths []string) []string   { return seatbeltFilters("literal", paths) }

@@ -22,7 +22,8 @@ type Host struct {
 // *.svc.cluster.local:*, 10.1.2.3, [fd00::1]:8443, 10.1.0.0/16.
 func ParseHost(text string) (Host, error) {
 	bad := func(why string) (Host, error) {
-		return Host{}, fmt.Errorf("%q is not a host: %s; write a name, *.NAME for those below it, an address or a network, with a port or :* unless it is 80 or 443, such as intranet.example:8080", text, why)
+		return Host{}, fmt.Errorf("%q is not a host: %s; write a name, *.NAME for those below it, an address or a network, "+
+			"with a port or :* unless it is 80 or 443, such as intranet.example:8080", text, why)
 	}
 	if strings.ContainsAny(text, "@?# ") || strings.Contains(text, "://") {
 		return bad("it looks like a URL")

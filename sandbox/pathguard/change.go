@@ -154,7 +154,8 @@ func (g *Guard) Move(ctx context.Context, from, to string, o MoveOptions) (repla
 	}
 	replaced = target.info != nil
 	switch now, err := source.parent.Lstat(source.name); {
-	case target.real != place.path, err == nil && !os.SameFile(now, source.info), !g.isAt(source.parent, filepath.Dir(source.real)), !g.isAt(target.parent, filepath.Dir(target.real)):
+	case target.real != place.path, err == nil && !os.SameFile(now, source.info),
+		!g.isAt(source.parent, filepath.Dir(source.real)), !g.isAt(target.parent, filepath.Dir(target.real)):
 		return false, source.request.error(KindIO, "was not moved: it or a directory was replaced meanwhile", nil)
 	case err != nil:
 		return false, source.request.failure(err)

@@ -139,7 +139,8 @@ func (q request) failure(err error) error {
 		return q.error(KindInvalidPath, "has a name that is too long", err)
 	case errors.Is(err, syscall.EPERM) && runtime.GOOS == "darwin" && private(q.abs):
 		return q.error(KindIO, "cannot be used: macOS does not let this program into Desktop, Documents, Downloads and other volumes before a person "+
-			"allows the program that has started it, such as Claude or a terminal, to: System Settings, Privacy & Security, Files and Folders; then start that again", err)
+			"allows the program that has started it, such as Claude or a terminal, to: System Settings, Privacy & Security, Files and Folders; "+
+			"then start that again", err)
 	}
 	return q.error(KindIO, "cannot be used: "+cause(err), err)
 }

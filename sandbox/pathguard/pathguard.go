@@ -77,7 +77,10 @@ func New(dir string, rules Rules) (*Guard, error) {
 	if err := validRule("working directory", dir); err != nil {
 		return nil, err
 	}
-	g := &Guard{dir: filepath.Clean(dir), denyHardlinks: rules.DenyHardlinks, left: rules.Left, files: platform(), swept: &sweeps{MaxAge: sweepPause, MaxEntries: maxSweeps}}
+	g := &Guard{
+		dir: filepath.Clean(dir), denyHardlinks: rules.DenyHardlinks, left: rules.Left, files: platform(),
+		swept: &sweeps{MaxAge: sweepPause, MaxEntries: maxSweeps},
+	}
 	var err error
 	bases := append([]string{g.dir}, rules.Roots...)
 	if g.allow, err = newEntries("allowed path", rules.Allow, g.dir, bases, nil, strings.Clone); err != nil {
@@ -99,7 +102,10 @@ func New(dir string, rules Rules) (*Guard, error) {
 // With returns a Guard that allows canonical paths, too. What is denied or protected
 // stays so, and a link that is put in the place of such a path is not followed.
 func (g *Guard) With(paths ...string) *Guard {
-	more := &Guard{dir: g.dir, allow: slices.Clone(g.allow), deny: g.deny, denyHardlinks: g.denyHardlinks, protection: g.protection, left: g.left, files: g.files, swept: g.swept}
+	more := &Guard{
+		dir: g.dir, allow: slices.Clone(g.allow), deny: g.deny, denyHardlinks: g.denyHardlinks, protection: g.protection,
+		left: g.left, files: g.files, swept: g.swept,
+	}
 	for _, path := range paths {
 		more.allow = append(more.allow, rule{text: path, real: path})
 	}

@@ -249,7 +249,8 @@ func (ws *workers) startWorker(g *cgroup) (*worker, error) {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			return nil, fmt.Errorf("no process to start programs with got ready within %v: the machine is overloaded, or does not let %s run", readyWait, ws.executable)
 		}
-		return nil, fmt.Errorf("the process to start programs with (%s) ended before it was ready; a program that uses this package must call Supervise: %w", ws.executable, errors.Join(err, errWire))
+		return nil, fmt.Errorf("the process to start programs with (%s) ended before it was ready; "+
+			"a program that uses this package must call Supervise: %w", ws.executable, errors.Join(err, errWire))
 	}
 	w.watches = r.Watches
 	return w, nil
