@@ -29,18 +29,16 @@ import (
 func checkCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use: "check", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: g.interruptible(func(ctx context.Context, _ []string) error {
 			var report checkReport
-			ctx, stop := g.interruptible(cmd.Context())
-			defer stop()
 			if err := g.with(func(a *app.App) error {
-				defer sayWaiting(cmd.ErrOrStderr(), a)()
+				defer sayWaiting(g.std.Err, a)()
 				return report.all(ctx, a)
 			}); err != nil {
 				report.line(false, "configuration", err.Error())
 			}
-			return report.print(cmd.OutOrStdout(), g.json)
-		},
+			return report.print(g.std.Out, g.json)
+		}),
 	}
 }
 
@@ -205,7 +203,7 @@ func (r *checkReport) shell() {
 func (r *checkReport) servers(a *app.App) {
 	layers := a.Layers()
 	for _, l := range reports(a, time.Hour) {
-		found := fmt.Sprintf("%s: ready, protocol %s, %s, %s, %s", l.Name, l.Protocol, counted(l.Tools, "tool"), counted(l.Resources, "resource"), counted(l.Prompts, "prompt"))
+		counts := counted(l.Tools, "tool") + ", " + counted(l.Resources, "resource") + ", " + counted(l.Prompts, "prompt")
 		switch s := a.Config().Servers[l.Name]; {
 		case l.Status == upstream.StatusDisabled:
 			r.note("off", "server", l.Name+" is disabled in the configuration")
@@ -213,7 +211,7 @@ func (r *checkReport) servers(a *app.App) {
 		case l.Status != upstream.StatusReady:
 			r.line(false, "server", l.Name+": "+domain.Visible(l.Reason))
 		default:
-			r.line(true, "server", found)
+			r.line(true, "server", fmt.Sprintf("%s: ready, protocol %s, %s", l.Name, l.Protocol, counts))
 			if s.Sandbox && len(layers.Missing) > 0 {
 				r.line(false, "server", l.Name+": sandbox: true does not confine it wholly on this machine, see not enforced")
 			}
@@ -224,7 +222,8 @@ func (r *checkReport) servers(a *app.App) {
 			}
 		}
 		if l.Changed > 0 {
-			r.note("warn", "warning", fmt.Sprintf("%s of server %s changed since pinned: toolserver upstream approve %[2]s shows how", counted(l.Changed, "tool"), l.Name))
+			changed := counted(l.Changed, "tool")
+			r.note("warn", "warning", fmt.Sprintf("%s of server %s changed since pinned: toolserver upstream approve %[2]s shows how", changed, l.Name))
 		}
 		for _, repaired := range l.Repaired {
 			r.note("warn", "warning", l.Name+": repaired "+domain.Visible(repaired))

@@ -6,17 +6,22 @@ package cli
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.uber.org/zap"
 
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/domain"
 )
 
 // gcPercent trades a few megabytes of memory for faster calls. It is set first: what
@@ -37,7 +42,7 @@ func Run(ctx context.Context, args []string, std app.Streams, p app.Program) int
 		debug.SetMemoryLimit(memoryLimit)
 	}
 	p.Version = cmp.Or(p.Version, "dev")
-	g := &globals{std: std, program: p, menus: map[*cobra.Command]menu{}}
+	g := newGlobals(std, p)
 	return g.execute(ctx, newRoot(g), args)
 }
 
@@ -61,10 +66,15 @@ func (g *globals) execute(ctx context.Context, root *cobra.Command, args []strin
 type globals struct {
 	selection
 	std     app.Streams
+	person  *terminal
 	program app.Program
-	menus   map[*cobra.Command]menu // of the commands that take the name of a tool
-	started bool                    // a command runs: errors before are those of the command line
-	signal  atomic.Int32            // number of the signal that interrupted it, 0 for none
+	menus   map[*cobra.Command]*toolCommand // the commands that take the name of a tool
+	started bool                            // a command runs: errors before are those of the command line
+	signal  atomic.Int32                    // number of the signal that interrupted it, 0 for none
+}
+
+func newGlobals(std app.Streams, p app.Program) *globals {
+	return &globals{std: std, person: newTerminal(std), program: p, menus: map[*cobra.Command]*toolCommand{}}
 }
 
 // selection is what the flags of the program select.
@@ -76,12 +86,20 @@ type selection struct {
 
 // flags adds the flags of the program.
 func (s *selection) flags(to *pflag.FlagSet) {
-	to.StringVarP(&s.config, "config", "c", s.config, "configuration file; default: $TOOLSERVER_CONFIG, ./toolserver.yaml if it is trusted, or the user's config.yaml")
+	const file = "configuration file; default: $TOOLSERVER_CONFIG, ./toolserver.yaml if it is trusted, or the user's config.yaml"
+	to.StringVarP(&s.config, "config", "c", s.config, file)
 	to.StringArrayVarP(&s.dirs, "dir", "C", nil, "working directory; repeat it for further roots")
 	to.BoolVar(&s.json, "json", s.json, "print the result as JSON")
 	named(to, "config", "FILE")
 	named(to, "dir", "DIRECTORY")
 }
+
+func (s *selection) overrides() config.Overrides {
+	return config.Overrides{File: s.config, Directories: s.dirs}
+}
+
+// load reads the configuration that the flags select.
+func (s *selection) load() (*config.Loaded, error) { return config.Load(s.overrides()) }
 
 // bareRoot returns the program without commands.
 func bareRoot(g *globals) *cobra.Command {
@@ -95,9 +113,10 @@ func bareRoot(g *globals) *cobra.Command {
 			_, piped := g.std.In.(*os.File)
 			switch {
 			case len(args) > 0:
-				return g.serverCommand(cmd, args)
+				return g.runServer(cmd, args)
 			case piped && !app.IsTerminal(g.std.In): // by a client, which must not read help as messages
-				return usage(fmt.Errorf("a command is required; to connect an MCP client, start %s serve --stdio DIRECTORY; %[1]s help lists the commands", cmd.CommandPath()))
+				return usage(fmt.Errorf("a command is required; to connect an MCP client, start %s serve --stdio DIRECTORY; "+
+					"%[1]s help lists the commands", cmd.CommandPath()))
 			}
 			return cmd.Help()
 		},
@@ -121,7 +140,10 @@ func bareRoot(g *globals) *cobra.Command {
 // when one is called, so that serving starts without them.
 func newRoot(g *globals) *cobra.Command {
 	root := bareRoot(g)
-	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), logCommand(g), configCommand(g), trustCommand(g), untrustCommand(g), tokenCommand(g), authCommand(g, (*app.App).Google), upstreamCommand(g), installCommand(g), uninstallCommand(g), clientsCommand(g), versionCommand(g), completionCommand())
+	call, explain := g.toolCommand("call", menu{runs: true}), g.toolCommand("explain", menu{})
+	root.AddCommand(serveCommand(g), call.Command, toolsCommand(g), checkCommand(g), explain.Command, logCommand(g), configCommand(g),
+		trustCommand(g), untrustCommand(g), tokenCommand(g), authCommand(g, (*app.App).Google), upstreamCommand(g),
+		installCommand(g), uninstallCommand(g), clientsCommand(g), versionCommand(g), completionCommand())
 	root.SetHelpCommand(helpCommand(g))
 	describe(root)
 	addCategories(root, g)
@@ -129,10 +151,47 @@ func newRoot(g *globals) *cobra.Command {
 	return root
 }
 
-// load reads the configuration that the flags select.
-func (g *globals) load(dirs []string) (*config.Loaded, error) {
-	return config.Load(config.Overrides{File: g.config, Directories: dirs})
+// interruptible returns what runs a command in a context that SIGINT and SIGTERM end. A second signal terminates the program.
+func (g *globals) interruptible(run func(context.Context, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		ctx, cancel := context.WithCancel(cmd.Context())
+		defer cancel()
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		defer signal.Stop(signals)
+		go func() {
+			select {
+			case s := <-signals:
+				signal.Stop(signals)
+				if number, ok := s.(syscall.Signal); ok {
+					g.signal.Store(int32(number))
+				}
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+		return run(ctx, args)
+	}
 }
+
+// with puts the program together for one command, without a log.
+func (g *globals) with(do func(*app.App) error) error { return g.withLog(zap.NewNop(), do) }
+
+func (g *globals) withLog(log *zap.Logger, do func(*app.App) error) error {
+	cfg, err := g.load()
+	if err != nil {
+		return usage(err)
+	}
+	a, err := app.New(g.program, cfg, log)
+	if err != nil {
+		return usage(err)
+	}
+	defer a.Close()
+	return do(a)
+}
+
+// answers reports whether there is somebody to ask.
+func (g *globals) answers() bool { return g.person.answers && !g.json }
 
 // sayUnused tells the person at the terminal which files and values are not used.
 func (g *globals) sayUnused(cfg *config.Loaded) {
@@ -142,4 +201,53 @@ func (g *globals) sayUnused(cfg *config.Loaded) {
 	for _, u := range cfg.Unused {
 		fmt.Fprintln(g.std.Err, "toolserver:", u.Error())
 	}
+}
+
+// Exit codes. A program that a signal ends exits with 128 plus the signal's number.
+const (
+	exitOK      = 0
+	exitFailed  = 1   // the tool failed, a check failed, or the policy denies the call
+	exitUsage   = 2   // the command line, the arguments or the configuration are wrong
+	exitTimeout = 124 // with --exit-code: the command timed out
+	exitSignal  = 128
+)
+
+// exitCodes is what help says about them.
+//
+//go:embed exitcodes.txt
+var exitCodes string
+
+// exitError is an error with the exit code it leads to.
+type exitError struct {
+	code int
+	err  error // nil if everything is printed already
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func usage(err error) error { return &exitError{exitUsage, err} }
+
+// codeOf returns the exit code of an error.
+func (g *globals) codeOf(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if signal := g.signal.Load(); signal != 0 {
+		return exitSignal + int(signal)
+	}
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return e.code
+	}
+	switch domain.CodeOf(err) {
+	case domain.CodeInvalidParams, domain.CodeToolNotFound, domain.CodeToolDisabled:
+		return exitUsage
+	}
+	return exitFailed
 }

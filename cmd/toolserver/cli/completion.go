@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,38 +37,27 @@ func completionCommand() *cobra.Command {
 	}
 }
 
-// completeTool completes the name of a tool of a menu, and what follows it.
-func (g *globals) completeTool(m menu) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return g.completeLine(cmd, m, args, word)
-		}
-		var names []string
-		err := g.with(func(a *app.App) error {
-			a.KeptServers()
-			for _, t := range a.Callable(a.User()) {
-				if slices.Contains(m.tools(a.Executor().Registry), t) {
-					names = append(names, domain.Visible(m.word(t))+"\t"+domain.Visible(t.Title))
+// complete completes the name of a tool of the menu, and what follows it. It starts no server.
+func (c *toolCommand) complete(_ *cobra.Command, args []string, word string) (words []string, directive cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		c.g.selection = c.g.after(args[1:])
+	}
+	directive = cobra.ShellCompDirectiveError
+	_ = c.g.with(func(a *app.App) error {
+		a.KeptServers()
+		catalog := a.Executor().Registry.Catalog()
+		if len(args) == 0 {
+			directive = cobra.ShellCompDirectiveNoFileComp
+			for _, t := range c.tools(a.Executor().Registry) {
+				if catalog.Why(a.User(), t.Name) == "" {
+					words = append(words, domain.Visible(c.word(t))+"\t"+domain.Visible(t.Title))
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
 		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-// completeLine completes the command line of a tool. It starts no server.
-func (g *globals) completeLine(cmd *cobra.Command, m menu, args []string, word string) (words []string, directive cobra.ShellCompDirective) {
-	directive = cobra.ShellCompDirectiveError
-	g.selection = g.after(args[1:])
-	_ = g.with(func(a *app.App) error {
-		a.KeptServers()
-		for _, name := range m.names(args[0]) {
-			if tool, ok := a.Executor().Registry.Catalog().Tool(name); ok && a.Executor().Registry.Catalog().Why(a.User(), name) == "" {
-				words, directive = newToolLine(cmd, args[0], tool, m.runs).complete(args[1:], word)
+		for _, name := range c.names(args[0]) {
+			if tool, ok := catalog.Tool(name); ok && catalog.Why(a.User(), name) == "" {
+				words, directive = newToolLine(c.Command, args[0], tool, c.runs).complete(args[1:], word)
 				break
 			}
 		}
@@ -150,13 +140,22 @@ func values(p schema.Param) (words []string, directive cobra.ShellCompDirective)
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeServer completes the names of servers for the shell. It starts none.
+func (g *globals) completeServer(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	cfg, err := g.load()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return slices.Sorted(maps.Keys(cfg.Servers)), cobra.ShellCompDirectiveNoFileComp
+}
+
 // completeServerTool completes the name of a server of the configuration, which is a command, and
 // the command line of its tools.
-func (g *globals) completeServerTool(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (g *globals) completeServerTool(root *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
-		return g.completeServer(cmd, args, word)
+		return g.completeServer(root, args, word)
 	}
-	return g.completeTool(menu{category: args[0], server: true})(cmd, args[1:], word)
+	return g.ofServer(root, args[0]).complete(nil, args[1:], word)
 }
 
 // completeHelp completes what help takes: a command with its sub-commands, or a tool.
@@ -171,8 +170,8 @@ func (g *globals) completeHelp(cmd *cobra.Command, args []string, word string) (
 			names = append(names, c.Name()+"\t"+c.Short)
 		}
 	}
-	if m, ok := g.menus[found]; ok {
-		tools, directive := g.completeTool(m)(found, nil, word)
+	if c, ok := g.menus[found]; ok {
+		tools, directive := c.complete(found, nil, word)
 		return append(names, tools...), directive
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp

@@ -6,28 +6,15 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/upstream"
 )
 
-// explainCommand shows whether a call would be allowed, and by which rule.
-func explainCommand(g *globals) *cobra.Command {
-	return g.toolCommand("explain", menu{}, (*cobra.Command).Help, func(cmd *cobra.Command, m menu, args []string) error {
-		ctx, stop := g.interruptible(cmd.Context())
-		defer stop()
-		return g.withTool(ctx, request{m, cmd, args}, func(o *opened) error { return g.explain(ctx, o) })
-	})
-}
-
-func (g *globals) explain(ctx context.Context, o *opened) error {
-	a, tool := o.app, o.tool
-	if o.line.help {
-		return o.line.Help()
-	}
-	raw, err := o.line.arguments(ctx, g.std.In)
+// explain shows whether a call would be allowed, and by which rule.
+func (o *opened) explain(ctx context.Context) error {
+	g, tool := o.g, o.tool
+	raw, err := o.line.arguments(ctx, g.person)
 	if err != nil {
 		return err
 	}
@@ -35,7 +22,7 @@ func (g *globals) explain(ctx context.Context, o *opened) error {
 	if err != nil {
 		return o.line.explained(err)
 	}
-	verdict, err := verdictOn(ctx, a, o.catalog, tool, arguments)
+	verdict, err := verdictOn(ctx, o.app, o.catalog, tool, arguments)
 	if err != nil {
 		return err
 	}

@@ -25,30 +25,25 @@ import (
 	"github.com/toolserver/toolserver/osfile"
 )
 
-// installFlags are the flags of install, uninstall and clients.
-type installFlags struct {
-	name, url, tokenEnv                            string
-	env                                            []string
+// installation is a run of install, uninstall or clients.
+type installation struct {
+	g      *globals
+	server clients.Server
+	env    []string // as it is given
+
 	project, print, link, dryRun, assumeYes, force bool
 	everywhere                                     bool // also where older entries are
 }
 
 func installCommand(g *globals) *cobra.Command {
-	var f installFlags
-	cmd := &cobra.Command{
-		Use:               "install [CLIENT...]",
-		ValidArgsFunction: completeClient,
-		RunE: func(cmd *cobra.Command, names []string) error {
-			ctx, stop := g.interruptible(cmd.Context())
-			defer stop()
-			return g.install(ctx, &f, names)
-		},
-	}
+	f := installation{g: g}
+	cmd := &cobra.Command{Use: "install [CLIENT...]", ValidArgsFunction: completeClient, RunE: g.interruptible(f.install)}
 	flags := cmd.Flags()
 	f.flags(cmd)
-	flags.StringVar(&f.url, "url", "", "add a server that is reached over HTTP, instead of this program")
-	flags.StringVar(&f.tokenEnv, "token-env", "", "environment variable that has the token for --url")
-	flags.StringArrayVar(&f.env, "env", nil, "environment variable of the server: NAME has the client pass its own on or ask for it, NAME=VALUE is written into the file")
+	flags.StringVar(&f.server.URL, "url", "", "add a server that is reached over HTTP, instead of this program")
+	flags.StringVar(&f.server.TokenEnv, "token-env", "", "environment variable that has the token for --url")
+	flags.StringArrayVar(&f.env, "env", nil, "environment variable of the server: "+
+		"NAME has the client pass its own on or ask for it, NAME=VALUE is written into the file")
 	flags.BoolVar(&f.print, "print", false, "print the entry and change nothing, also for clients that are not here")
 	flags.BoolVar(&f.link, "print-link", false, "print a link that has the client add the server")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the change without making it")
@@ -61,27 +56,24 @@ func installCommand(g *globals) *cobra.Command {
 }
 
 // flags adds the flags that say which entry is meant.
-func (f *installFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.name, "name", "toolserver", "name of the entry")
+func (f *installation) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.server.Name, "name", "toolserver", "name of the entry")
 	cmd.Flags().BoolVar(&f.project, "project", false, "the file of the project in the current directory, instead of the user's")
 }
 
 func uninstallCommand(g *globals) *cobra.Command {
-	var f installFlags
+	f := installation{g: g, everywhere: true}
 	cmd := &cobra.Command{
 		Use: "uninstall CLIENT...", Args: takes(1, -1),
 		ValidArgsFunction: completeClient,
-		RunE: func(cmd *cobra.Command, names []string) error {
-			ctx, stop := g.interruptible(cmd.Context())
-			defer stop()
-			f.everywhere = true
-			return g.eachSite(&f, names, func(s *clients.Site, r *report) error {
+		RunE: g.interruptible(func(ctx context.Context, names []string) error {
+			return f.eachSite(names, func(s *clients.Site, r *report) error {
 				if s.File == "" {
-					return fmt.Errorf("it has no file: remove %s in %s", f.name, s.Client.Title)
+					return fmt.Errorf("it has no file: remove %s in %s", f.server.Name, s.Client.Title)
 				}
-				return change(ctx, r, f.dryRun, func() (*clients.Change, error) { return s.Removal(f.name) })
+				return change(ctx, r, f.dryRun, func() (*clients.Change, error) { return s.Removal(f.server.Name) })
 			})
-		},
+		}),
 	}
 	f.flags(cmd)
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show the change without making it")
@@ -113,9 +105,9 @@ type report struct {
 }
 
 // eachSite does something with the files of clients, and prints what came of it.
-func (g *globals) eachSite(f *installFlags, names []string, do func(*clients.Site, *report) error) error {
-	if !entryName().MatchString(f.name) {
-		return usage(fmt.Errorf("--name %q: write 1 to 64 letters, digits, - and _", brief.Name(f.name)))
+func (f *installation) eachSite(names []string, do func(*clients.Site, *report) error) error {
+	if !entryName().MatchString(f.server.Name) {
+		return usage(fmt.Errorf("--name %q: write 1 to 64 letters, digits, - and _", brief.Name(f.server.Name)))
 	}
 	chosen, err := chosenClients(names)
 	if err != nil {
@@ -130,7 +122,7 @@ func (g *globals) eachSite(f *installFlags, names []string, do func(*clients.Sit
 		s, err := c.Site(m, f.project)
 		sites := []*clients.Site{s}
 		if err == nil && f.everywhere {
-			sites = append(sites, s.Others(f.name)...)
+			sites = append(sites, s.Others(f.server.Name)...)
 		}
 		for _, s := range sites {
 			r, err := report{Client: c.Name}, err
@@ -141,14 +133,14 @@ func (g *globals) eachSite(f *installFlags, names []string, do func(*clients.Sit
 			if err != nil {
 				r.Status, r.Problem, failed = cmp.Or(r.Status, "failed"), err.Error(), true
 			}
-			if !g.json {
-				g.printReport(&r)
+			if !f.g.json {
+				r.show(f.g.std)
 			}
 			all = append(all, r)
 		}
 	}
-	if g.json {
-		err = printJSON(g.std.Out, all)
+	if f.g.json {
+		err = printJSON(f.g.std.Out, all)
 	}
 	if failed && err == nil {
 		err = &exitError{code: exitFailed}
@@ -156,29 +148,30 @@ func (g *globals) eachSite(f *installFlags, names []string, do func(*clients.Sit
 	return err
 }
 
-func (g *globals) printReport(r *report) {
-	io.WriteString(g.std.Out, r.Text)
-	io.WriteString(g.std.Out, r.Diff)
+// show tells a person.
+func (r *report) show(std app.Streams) {
+	io.WriteString(std.Out, r.Text)
+	io.WriteString(std.Out, r.Diff)
 	switch r.Status {
 	case "printed", "failed", "differs":
 	case "unchanged":
-		fmt.Fprintf(g.std.Out, "%s: %s needs no change\n", r.Client, r.File)
+		fmt.Fprintf(std.Out, "%s: %s needs no change\n", r.Client, r.File)
 	case "planned":
-		fmt.Fprintf(g.std.Out, "%s: %s would change as above\n", r.Client, r.File)
+		fmt.Fprintf(std.Out, "%s: %s would change as above\n", r.Client, r.File)
 	default:
-		fmt.Fprintf(g.std.Out, "%s: %s in %s\n", r.Client, r.Status, r.File)
+		fmt.Fprintf(std.Out, "%s: %s in %s\n", r.Client, r.Status, r.File)
 	}
 	if r.Backup != "" {
-		fmt.Fprintf(g.std.Out, "%s: what was there before is in %s\n", r.Client, r.Backup)
+		fmt.Fprintf(std.Out, "%s: what was there before is in %s\n", r.Client, r.Backup)
 	}
 	if r.Tools > 0 {
-		fmt.Fprintf(g.std.Out, "%s: the entry works: %s\n", r.Client, counted(r.Tools, "tool"))
+		fmt.Fprintf(std.Out, "%s: the entry works: %s\n", r.Client, counted(r.Tools, "tool"))
 	}
 	if r.Problem != "" {
-		fmt.Fprintf(g.std.Err, "toolserver: %s: %s\n", r.Client, domain.Visible(r.Problem))
+		fmt.Fprintf(std.Err, "toolserver: %s: %s\n", r.Client, domain.Visible(r.Problem))
 	}
 	if r.Next != "" {
-		fmt.Fprintf(g.std.Out, "%s: %s\n", r.Client, r.Next)
+		fmt.Fprintf(std.Out, "%s: %s\n", r.Client, r.Next)
 	}
 }
 
@@ -192,7 +185,10 @@ func chosenClients(names []string) (chosen []clients.Client, err error) {
 	all := clients.All()
 	known := namesOf(all)
 	for _, name := range names {
-		i := slices.Index(known, name)
+		if i := slices.Index(known, name); i >= 0 {
+			chosen = append(chosen, all[i])
+			continue
+		}
 		var like []string
 		for _, c := range all {
 			if fold := strings.ToLower; len(name) > 2 && strings.Contains(fold(c.Name+" "+c.Title), fold(name)) || strings.HasPrefix(name, c.Name) {
@@ -206,10 +202,7 @@ func chosenClients(names []string) (chosen []clients.Client, err error) {
 		if like != nil {
 			hint = "did you mean " + strings.Join(like, " or ") + "?"
 		}
-		if i < 0 {
-			return nil, usage(fmt.Errorf("unknown client %q; %s", brief.Name(name), hint))
-		}
-		chosen = append(chosen, all[i])
+		return nil, usage(fmt.Errorf("unknown client %q; %s", brief.Name(name), hint))
 	}
 	return chosen, nil
 }
@@ -223,17 +216,18 @@ func thisMachine() (clients.Machine, error) {
 }
 
 // install adds the server to clients.
-func (g *globals) install(ctx context.Context, f *installFlags, names []string) error {
-	server, err := g.offered(ctx, f)
+func (f *installation) install(ctx context.Context, names []string) error {
+	server, err := f.offered(ctx)
 	if err != nil {
 		return err
 	}
 	if len(names) == 0 {
-		if names, err = g.askClients(ctx, f); err != nil {
+		if names, err = f.askClients(ctx); err != nil {
 			return err
 		}
 	}
-	return g.eachSite(f, names, func(s *clients.Site, r *report) error {
+	note := func(format string, args ...any) { fmt.Fprintf(f.g.std.Err, "toolserver: "+format+"\n", args...) }
+	return f.eachSite(names, func(s *clients.Site, r *report) error {
 		switch {
 		case f.link:
 			link, err := s.Link(server)
@@ -248,13 +242,13 @@ func (g *globals) install(ctx context.Context, f *installFlags, names []string) 
 			return err
 		}
 		if !f.project && !s.Found() {
-			fmt.Fprintf(g.std.Err, "toolserver: note: %s was not found on this machine\n", s.Client.Title)
+			note("note: %s was not found on this machine", s.Client.Title)
 		}
 		err := change(ctx, r, f.dryRun, func() (*clients.Change, error) {
 			c, err := s.Plan(server)
 			if err == nil && c.Differs && !f.force {
 				r.Status, r.Diff = "differs", c.Diff()
-				err = fmt.Errorf("%s has another entry %s, which was not changed; --force replaces it as above", s.File, f.name)
+				err = fmt.Errorf("%s has another entry %s, which was not changed; --force replaces it as above", s.File, server.Name)
 			}
 			return c, err
 		})
@@ -264,11 +258,11 @@ func (g *globals) install(ctx context.Context, f *installFlags, names []string) 
 		if r.Status != "unchanged" {
 			r.Next = s.Client.After
 		}
-		if os.Getenv(f.tokenEnv) == "" && f.tokenEnv != "" {
-			fmt.Fprintf(g.std.Err, "toolserver: %s: not tried, since $%s is not set here\n", r.Client, f.tokenEnv)
+		if server.TokenEnv != "" && os.Getenv(server.TokenEnv) == "" {
+			note("%s: not tried, since $%s is not set here", r.Client, server.TokenEnv)
 			return nil
 		}
-		if r.Tools, err = s.Try(ctx, f.name, g.program.Version); err != nil {
+		if r.Tools, err = s.Try(ctx, server.Name, f.g.program.Version); err != nil {
 			err = fmt.Errorf("the entry is written, but what it starts does not work: %w", err)
 		}
 		return err
@@ -284,24 +278,21 @@ func change(ctx context.Context, r *report, dryRun bool, plan func() (*clients.C
 	defer cancel()
 	for {
 		c, err := plan()
-		if err != nil {
-			return err
-		}
-		r.Diff = c.Diff()
 		switch {
+		case err != nil:
+			return err
 		case c.None():
 			r.Status, r.Diff = "unchanged", ""
 			return nil
-		case dryRun:
+		}
+		if r.Diff = c.Diff(); dryRun {
 			r.Status = "planned"
 			return nil
 		}
-		r.Backup, err = c.Apply(context.WithoutCancel(ctx))
-		switch {
-		case err == nil:
+		if r.Backup, err = c.Apply(context.WithoutCancel(ctx)); err == nil {
 			r.Status = c.Verb()
-			return nil
-		case !errors.Is(err, osfile.ErrChanging):
+		}
+		if !errors.Is(err, osfile.ErrChanging) {
 			return err
 		}
 		select {
@@ -313,7 +304,7 @@ func change(ctx context.Context, r *report, dryRun bool, plan func() (*clients.C
 }
 
 // askClients returns which of the clients on this machine are meant.
-func (g *globals) askClients(ctx context.Context, f *installFlags) (names []string, err error) {
+func (f *installation) askClients(ctx context.Context) (names []string, err error) {
 	m, err := thisMachine()
 	if err != nil {
 		return nil, err
@@ -329,91 +320,92 @@ func (g *globals) askClients(ctx context.Context, f *installFlags) (names []stri
 		return nil, usage(errors.New("no MCP client was found here; toolserver clients lists where it looks, and install CLIENT writes the file of any"))
 	case f.assumeYes:
 		return found, nil
-	case !g.answers():
+	case !f.g.answers():
 		return nil, usage(fmt.Errorf("name the clients, or use --yes for all that are here: toolserver install %s", strings.Join(found, " ")))
 	}
-	t := &terminal{std: g.std}
 	for _, name := range found {
-		line, err := t.ask(ctx, "Add "+f.name+" to "+name+"?")
+		yes, err := f.g.person.confirm(ctx, "Add "+f.server.Name+" to "+name+"?")
 		if err != nil {
 			return nil, err
 		}
-		if isYes(line) {
+		if yes {
 			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {
-		fmt.Fprintln(g.std.Err, "toolserver: nothing was changed")
+		fmt.Fprintln(f.g.std.Err, "toolserver: nothing was changed")
 	}
 	return names, nil
 }
 
 // offered returns the server that entries are about.
-func (g *globals) offered(ctx context.Context, f *installFlags) (s clients.Server, err error) {
+func (f *installation) offered(ctx context.Context) (s clients.Server, err error) {
 	defer func() {
 		if _, coded := errors.AsType[*exitError](err); err != nil && !coded {
 			err = usage(err)
 		}
 	}()
-	s = clients.Server{Name: f.name, URL: f.url, TokenEnv: f.tokenEnv}
+	s = f.server
 	for _, text := range f.env {
 		name, value, given := strings.Cut(text, "=")
 		if !variableName().MatchString(name) {
 			return s, fmt.Errorf("--env requires NAME or NAME=VALUE, not %q", brief.Name(text))
 		}
 		if given && !f.print && !f.link {
-			fmt.Fprintf(g.std.Err, "toolserver: warning: the value of %s is written into the file, which only you can read from now on; --env %[1]s writes a reference\n", name)
+			f.warn(fmt.Sprintf("the value of %s is written into the file, which only you can read from now on; --env %[1]s writes a reference", name))
 		}
 		s.Env = append(s.Env, clients.Variable{Name: name, Value: value, Given: given})
 	}
 	switch {
-	case f.tokenEnv != "" && !variableName().MatchString(f.tokenEnv):
-		return s, fmt.Errorf("--token-env requires the name of a variable, not %q", brief.Name(f.tokenEnv))
-	case f.url == "" && f.tokenEnv != "":
+	case s.TokenEnv != "" && !variableName().MatchString(s.TokenEnv):
+		return s, fmt.Errorf("--token-env requires the name of a variable, not %q", brief.Name(s.TokenEnv))
+	case s.URL == "" && s.TokenEnv != "":
 		return s, errors.New("--token-env requires --url")
-	case f.url != "" && (f.env != nil || g.config != "" || g.dirs != nil):
+	case s.URL != "" && (f.env != nil || f.g.config != "" || f.g.dirs != nil):
 		return s, errors.New("--url is a server that runs already: it cannot be combined with --env, --config and --dir")
-	case f.url != "" && !strings.HasPrefix(f.url, "https://") && !strings.HasPrefix(f.url, "http://"):
-		return s, fmt.Errorf("--url requires an address such as https://tools.example.com/mcp, not %q", brief.Name(f.url))
-	case f.url != "":
+	case s.URL != "" && !strings.HasPrefix(s.URL, "https://") && !strings.HasPrefix(s.URL, "http://"):
+		return s, fmt.Errorf("--url requires an address such as https://tools.example.com/mcp, not %q", brief.Name(s.URL))
+	case s.URL != "":
 		return s, nil
 	}
 	argv, warnings, err := ownCommand()
 	if err != nil {
 		return s, err
 	}
-	for _, w := range warnings {
-		fmt.Fprintln(g.std.Err, "toolserver: warning:", w)
-	}
-	serve, err := g.serveArguments(ctx, f)
+	f.warn(warnings...)
+	serve, err := f.serveArguments(ctx)
 	s.Command, s.Args = argv[0], slices.Concat(argv[1:], serve)
 	return s, err
 }
 
+func (f *installation) warn(warnings ...string) {
+	for _, w := range warnings {
+		fmt.Fprintln(f.g.std.Err, "toolserver: warning:", w)
+	}
+}
+
 // serveArguments returns the arguments that serve what the flags of the program select, wherever the
 // server is started.
-func (g *globals) serveArguments(ctx context.Context, f *installFlags) ([]string, error) {
-	cfg, err := g.load(g.dirs)
+func (f *installation) serveArguments(ctx context.Context) ([]string, error) {
+	cfg, err := f.g.load()
 	if err != nil {
 		return nil, err
 	}
-	g.sayUnused(cfg)
+	f.g.sayUnused(cfg)
 	args := []string{"serve", "--stdio"}
 	if cfg.File != "" && (cfg.Source != config.OriginUser || os.Getenv("XDG_CONFIG_HOME") != "") { // or the server would not find it
 		args = append(args, "--config", cfg.File)
 	}
-	dirs := g.dirs
+	dirs := f.g.dirs
 	if len(dirs) == 0 && cfg.Assumed() {
 		dirs = []string{cfg.WorkingDirectory}
 	}
 	if home := cfg.Home(); home != "" && cfg.Assumed() && !f.print && !f.link && !f.dryRun {
-		if err := g.askHome(ctx, f, home); err != nil {
+		if err := f.askHome(ctx, home); err != nil {
 			return nil, err
 		}
 	} else {
-		for _, w := range cfg.Warnings() {
-			fmt.Fprintln(g.std.Err, "toolserver: warning:", w)
-		}
+		f.warn(cfg.Warnings()...)
 	}
 	for _, dir := range dirs {
 		if dir, err = filepath.Abs(dir); err != nil {
@@ -425,32 +417,25 @@ func (g *globals) serveArguments(ctx context.Context, f *installFlags) ([]string
 }
 
 // askHome asks whether all of the home directory is meant, which nobody has said.
-func (g *globals) askHome(ctx context.Context, f *installFlags, home string) error {
-	if f.assumeYes || !g.answers() {
-		return usage(fmt.Errorf("this would let tools use all of your home directory, since it is started in %s: say with --dir which directory is meant, such as --dir ~/project", home))
+func (f *installation) askHome(ctx context.Context, home string) error {
+	if f.assumeYes || !f.g.answers() {
+		return usage(fmt.Errorf("this would let tools use all of your home directory, since it is started in %s: "+
+			"say with --dir which directory is meant, such as --dir ~/project", home))
 	}
-	line, err := (&terminal{std: g.std}).ask(ctx, fmt.Sprintf("This would let tools use all of your home directory (%s); --dir chooses another one. Continue?", home))
-	if err == nil && !isYes(line) {
-		fmt.Fprintln(g.std.Err, "toolserver: nothing was changed")
+	const question = "This would let tools use all of your home directory (%s); --dir chooses another one. Continue?"
+	yes, err := f.g.person.confirm(ctx, fmt.Sprintf(question, home))
+	if err == nil && !yes {
+		fmt.Fprintln(f.g.std.Err, "toolserver: nothing was changed")
 		err = &exitError{code: exitFailed}
 	}
 	return err
 }
 
-// answers reports whether there is somebody to ask.
-func (g *globals) answers() bool {
-	return app.IsTerminal(g.std.In) && app.IsTerminal(g.std.Err) && !g.json
-}
-
 func clientsCommand(g *globals) *cobra.Command {
-	var f installFlags
+	f := installation{g: g}
 	cmd := &cobra.Command{
 		Use: "clients", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := g.interruptible(cmd.Context())
-			defer stop()
-			return g.listClients(ctx, &f)
-		},
+		RunE: g.interruptible(func(ctx context.Context, _ []string) error { return f.listClients(ctx) }),
 	}
 	f.flags(cmd)
 	return cmd
@@ -468,7 +453,8 @@ type clientState struct {
 	Problem   string `json:"problem,omitempty"`
 }
 
-func (g *globals) listClients(ctx context.Context, f *installFlags) error {
+func (f *installation) listClients(ctx context.Context) error {
+	g, name := f.g, f.server.Name
 	m, err := thisMachine()
 	if err != nil {
 		return err
@@ -482,9 +468,9 @@ func (g *globals) listClients(ctx context.Context, f *installFlags) error {
 		s, err := c.Site(m, f.project)
 		if err == nil {
 			state.File = s.File
-			state.Tools, err = s.Try(ctx, f.name, g.program.Version)
+			state.Tools, err = s.Try(ctx, name, g.program.Version)
 			state.Works = err == nil
-			state.Installed = state.Works || s.Has(f.name)
+			state.Installed = state.Works || s.Has(name)
 		}
 		if err != nil && !errors.Is(err, clients.ErrNotInstalled) {
 			state.Problem = err.Error()

@@ -40,7 +40,8 @@ func ownCommand() (argv, warnings []string, err error) {
 	}
 	for _, dir := range temporary {
 		if pathguard.Within(filepath.Clean(dir), program) {
-			warnings = append(warnings, fmt.Sprintf("the entry starts %s, which is in a folder for temporary files or downloads: move the program, such as to /usr/local/bin, and install it again", program))
+			warnings = append(warnings, fmt.Sprintf("the entry starts %s, which is in a folder for temporary files or downloads: "+
+				"move the program, such as to /usr/local/bin, and install it again", program))
 			break
 		}
 	}

@@ -8,30 +8,33 @@ import (
 	"io"
 	"strings"
 
+	"gopkg.in/yaml.v3"
+
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/server"
 )
 
 // answer prints what a call has led to. The error is for the exit code, and for people.
-func (g *globals) answer(o *opened, res domain.ToolResult, err error) error {
+func (o *opened) answer(res domain.ToolResult, err error) error {
 	if o.line == nil {
 		return err
 	}
-	code := exitFailed
-	if failed, ok := errors.AsType[*domain.Error](err); ok && g.json {
-		code, res, err = g.codeOf(err), failed.AsResult(), nil
+	code, std := exitFailed, o.g.std
+	if failed, ok := errors.AsType[*domain.Error](err); ok && o.g.json {
+		code, res, err = o.g.codeOf(err), failed.AsResult(), nil
 	}
 	if err != nil {
 		return o.line.explained(err)
 	}
 	outcome := outcomeOf(res)
-	if g.json {
-		fmt.Fprintf(g.std.Out, "%s\n", server.MarshalResult(res))
+	if o.g.json {
+		fmt.Fprintf(std.Out, "%s\n", server.MarshalResult(res))
 	} else {
-		outcome.print(g, o.tool.Name, res)
+		outcome.print(std, o.tool.Name, res)
 	}
 	if res.IsError && o.line.newline != "" { // a path should have none, which the program cannot know
-		fmt.Fprintf(g.std.Err, "toolserver: note: --%s, read from standard input, ends with a newline; printf %%s writes none\n", o.line.newline)
+		fmt.Fprintf(std.Err, "toolserver: note: --%s, read from standard input, ends with a newline; printf %%s writes none\n", o.line.newline)
 	}
 	switch {
 	case o.line.exitCode && outcome.timedOut:
@@ -74,7 +77,7 @@ func outcomeOf(res domain.ToolResult) (o outcome) {
 
 // print shows the content of a result on standard output, and what has failed on standard error. The
 // content of a tool execution error is its message, unless a command ran.
-func (o outcome) print(g *globals, tool string, res domain.ToolResult) {
+func (o outcome) print(std app.Streams, tool string, res domain.ToolResult) {
 	blocks := res.Blocks()
 	text := ""
 	if len(blocks) == 1 && blocks[0].Type == domain.TextContent {
@@ -82,16 +85,16 @@ func (o outcome) print(g *globals, tool string, res domain.ToolResult) {
 	}
 	switch {
 	case !res.IsError:
-		printBlocks(g.std.Out, blocks)
+		printBlocks(std.Out, blocks)
 	case o.message == text && o.exitCode != nil: // the output, and how it ended
 		end := endOf(text)
-		io.WriteString(g.std.Out, text[:end])
-		fmt.Fprintln(g.std.Err, text[end:])
+		io.WriteString(std.Out, text[:end])
+		fmt.Fprintln(std.Err, text[end:])
 	case o.message == "" || o.message == text:
-		printBlocks(g.std.Err, blocks)
+		printBlocks(std.Err, blocks)
 	default:
-		printBlocks(g.std.Out, blocks)
-		fmt.Fprintf(g.std.Err, "toolserver: %s: %s\n", tool, domain.Visible(o.message))
+		printBlocks(std.Out, blocks)
+		fmt.Fprintf(std.Err, "toolserver: %s: %s\n", tool, domain.Visible(o.message))
 	}
 }
 
@@ -117,4 +120,48 @@ func printBlocks(w io.Writer, blocks []domain.Content) {
 			fmt.Fprintf(w, "[%s, %s, %d bytes]\n", c.Type, c.MIMEType, len(c.Data)+len(c.Text))
 		}
 	}
+}
+
+// printJSON prints a value for programs.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// printYAML prints a YAML document of the program as JSON.
+func printYAML(w io.Writer, text []byte) error {
+	var v any
+	if err := yaml.Unmarshal(text, &v); err != nil {
+		return err
+	}
+	return printJSON(w, v)
+}
+
+// forPeople is where instructions go: not into output that a program reads.
+func (g *globals) forPeople() io.Writer {
+	if g.json {
+		return g.std.Err
+	}
+	return g.std.Out
+}
+
+// counted returns a number of things in words.
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprint(n, " ", what)
+}
+
+// visibleLines returns a text that others may have written as it can be shown, line by line.
+func visibleLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		rest := strings.TrimLeft(line, " ")
+		b.WriteString(line[:len(line)-len(rest)])
+		b.WriteString(domain.Visible(strings.TrimSuffix(rest, "\n")) + "\n")
+	}
+	return b.String()
 }

@@ -34,7 +34,8 @@ func serveCommand(g *globals) *cobra.Command {
 			if o.Errors != "" && !slices.Contains(errorModes, o.Errors) {
 				return usage(fmt.Errorf("--errors %q is neither %s", o.Errors, strings.Join(errorModes, " nor ")))
 			}
-			o.Dirs = append(g.dirs, dirs...)
+			g.dirs = append(g.dirs, dirs...)
+			o.Dirs = g.dirs
 			return serve(cmd.Context(), g, o, stdio)
 		},
 	}
@@ -49,7 +50,7 @@ func serveCommand(g *globals) *cobra.Command {
 }
 
 func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool) error {
-	cfg, err := g.load(o.Dirs)
+	cfg, err := g.load()
 	if err != nil {
 		return usage(err)
 	}
@@ -60,7 +61,8 @@ func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool) erro
 		return usage(err)
 	}
 	if o.HTTP != "" && !o.Insecure && len(cfg.Server.Tokens) == 0 && !server.IsLoopback(o.HTTP) {
-		return usage(fmt.Errorf("%s is not a loopback address and no token is configured: add server.tokens (toolserver token new NAME), or use --insecure-no-auth", o.HTTP))
+		return usage(fmt.Errorf("%s is not a loopback address and no token is configured: "+
+			"add server.tokens (toolserver token new NAME), or use --insecure-no-auth", o.HTTP))
 	}
 	defer app.CatchBrokenPipes()()
 	log, err := logging.New(cfg.Logging, g.std.Err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 
@@ -12,17 +13,35 @@ import (
 	"github.com/toolserver/toolserver/domain"
 )
 
-// terminal is the person at a terminal, as the client of a call.
+// Bounds of what is read from standard input, in bytes.
+const (
+	maxLine = 64 << 10
+	maxText = 64 << 20
+)
+
+// terminal is the person at the command line, who types answers and text, and is the client of calls.
 type terminal struct {
-	std     app.Streams
-	watched bool // standard error is a terminal
-	answers bool // and so is standard input
+	domain.ProgressFunc // for what nobody asks of a person
+	std                 app.Streams
+	watched             bool // standard error is a terminal
+	answers             bool // and so is standard input
+	in                  *bufio.Reader
+	typed               chan typed // what a read returns that is under way, or was when its context ended; nil without one
 
 	mu    sync.Mutex
 	shown bool // there is progress on the line
 	asked bool // or a question
-	in    *bufio.Reader
-	typed chan string // what a read returns that is under way, or was when its question ended
+}
+
+// typed is what a read returned.
+type typed struct {
+	text string
+	err  error
+}
+
+func newTerminal(std app.Streams) *terminal {
+	watched := app.IsTerminal(std.Err)
+	return &terminal{std: std, in: bufio.NewReaderSize(std.In, maxLine), watched: watched, answers: watched && app.IsTerminal(std.In)}
 }
 
 // WantsProgress reports whether anybody would see it.
@@ -68,15 +87,6 @@ func (t *terminal) Supports(method string) bool {
 	return t.answers && (method == domain.AskElicitation || method == domain.AskURL)
 }
 
-// Round returns false: it answers at once.
-func (t *terminal) Round() (string, bool) { return "", false }
-
-// Ended returns nil: the context of the call ends with the program.
-func (t *terminal) Ended() <-chan struct{} { return nil }
-
-// Complete does nothing: the call goes on.
-func (t *terminal) Complete(string) {}
-
 // Ask shows questions that are answered by yes or no, where what is not yes is no, and
 // addresses to open.
 func (t *terminal) Ask(ctx context.Context, requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
@@ -98,12 +108,12 @@ func (t *terminal) Ask(ctx context.Context, requests map[string]domain.InputRequ
 			answers[name] = json.RawMessage(`{"action":"` + domain.Accepted + `"}`)
 			continue
 		}
-		line, err := t.ask(ctx, q.Message)
+		yes, err := t.confirm(ctx, q.Message)
 		if err != nil {
 			return nil, err
 		}
 		action := domain.Declined
-		if isYes(line) {
+		if yes {
 			action = domain.Accepted
 		}
 		answers[name] = json.RawMessage(`{"action":"` + action + `"}`)
@@ -111,36 +121,59 @@ func (t *terminal) Ask(ctx context.Context, requests map[string]domain.InputRequ
 	return answers, ctx.Err()
 }
 
-func isYes(line string) bool {
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes"
-}
-
-// ask shows a question and returns the line that is typed after it: nothing, at the end
-// of input.
-func (t *terminal) ask(ctx context.Context, question string) (string, error) {
+// confirm asks a question. The end of input is no.
+func (t *terminal) confirm(ctx context.Context, question string) (yes bool, err error) {
 	select {
 	case <-t.typed: // too late, for a question before
 		t.typed = nil
 	default:
 	}
 	fmt.Fprintf(t.std.Err, "%s [y/N] ", question)
-	if t.typed == nil {
-		if t.in == nil {
-			t.in = bufio.NewReader(t.std.In)
+	line, err := t.line(ctx)
+	if err != nil && ctx.Err() != nil {
+		fmt.Fprintln(t.std.Err)
+		return false, err
+	}
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes", nil
+}
+
+// line returns the next line that is typed.
+func (t *terminal) line(ctx context.Context) (string, error) {
+	return t.read(ctx, func() (string, error) {
+		line, more, err := t.in.ReadLine()
+		if more {
+			err = fmt.Errorf("a line is longer than %d bytes", maxLine)
 		}
-		t.typed = make(chan string, 1)
-		go func(typed chan<- string) {
-			line, _ := t.in.ReadString('\n')
-			typed <- line
+		return string(line), err
+	})
+}
+
+// text returns all that is left of standard input.
+func (t *terminal) text(ctx context.Context) (string, error) {
+	return t.read(ctx, func() (string, error) {
+		text, err := io.ReadAll(io.LimitReader(t.in, maxText+1))
+		if len(text) > maxText {
+			err = fmt.Errorf("it is longer than %d bytes", maxText)
+		}
+		return string(text), err
+	})
+}
+
+// read returns what a function reads, unless ctx ends before: then the next read returns that.
+func (t *terminal) read(ctx context.Context, from func() (string, error)) (string, error) {
+	if t.typed == nil {
+		t.typed = make(chan typed, 1)
+		go func(to chan<- typed) {
+			text, err := from()
+			to <- typed{text, err}
 		}(t.typed)
 	}
 	select {
-	case line := <-t.typed:
+	case r := <-t.typed:
 		t.typed = nil
-		return line, nil
+		return r.text, r.err
 	case <-ctx.Done():
-		fmt.Fprintln(t.std.Err)
-		return "", ctx.Err()
+		return "", context.Cause(ctx)
 	}
 }

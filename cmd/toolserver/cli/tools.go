@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -43,21 +42,19 @@ func toolsCommand(g *globals) *cobra.Command {
 			}
 			return takes(1, -1)(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.withServers(cmd, nil, func(ctx context.Context, a *app.App, servers []*upstream.Server) error {
+		RunE: g.interruptible(func(ctx context.Context, files []string) error {
+			return g.withServers(nil, func(a *app.App, servers []*upstream.Server) error {
 				ctx, cancel := context.WithTimeout(ctx, overall)
 				defer cancel()
-				defer sayWaiting(cmd.ErrOrStderr(), a)()
+				defer sayWaiting(g.std.Err, a)()
 				a.KnowServers(ctx, servers)
-				list := a.Executor().Registry.List("")
+				list, missing := a.Executor().Registry.List(""), a.Executor().Registry.Catalog().Missing()
 				if !all {
 					list = a.Callable(a.User())
 				}
-				out := cmd.OutOrStdout()
 				if forFiles {
-					list = suited(list, args)
+					list = suited(list, files)
 				}
-				missing := a.Executor().Registry.Catalog().Missing()
 				if category != "" {
 					if err := knownCategory(a, category); err != nil {
 						return err
@@ -65,6 +62,7 @@ func toolsCommand(g *globals) *cobra.Command {
 					list = slices.DeleteFunc(slices.Clone(list), func(t *domain.Tool) bool { return t.Category != category })
 					missing = slices.DeleteFunc(slices.Clone(missing), func(m domain.Missing) bool { return m.Category != category })
 				}
+				out := g.std.Out
 				switch {
 				case forFiles && len(list) == 0:
 					return errors.New("no tool has a name that fits such files")
@@ -90,7 +88,7 @@ func toolsCommand(g *globals) *cobra.Command {
 				}
 				return nil
 			})
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&openAI, "openai", false, "print the form of OpenAI's function calling, strict where possible")
 	cmd.Flags().BoolVar(&anthropic, "anthropic", false, "print the form of Anthropic's Messages API")
@@ -115,8 +113,9 @@ func knownCategory(a *app.App, name string) error {
 
 // enableCommand has the configuration file say whether a tool is offered.
 func enableCommand(g *globals, verb string) *cobra.Command {
-	return &cobra.Command{
-		Use: verb + " NAME", Args: takes(1, 1), ValidArgsFunction: g.completeTool(menu{}),
+	c := &toolCommand{g: g}
+	c.Command = &cobra.Command{
+		Use: verb + " NAME", Args: takes(1, 1), ValidArgsFunction: c.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, enabled := args[0], verb == "enable"
 			if err := g.with(func(a *app.App) error {
@@ -149,6 +148,7 @@ func enableCommand(g *globals, verb string) *cobra.Command {
 			return g.printEdited(cmd.OutOrStdout(), done, verb+"d", fmt.Sprintf("%s: tools.%[1]s.enabled is %t", name, enabled), name)
 		},
 	}
+	return c.Command
 }
 
 // suited returns the tools whose names fit the types of files, the best first.
@@ -203,11 +203,4 @@ func each(tools []*domain.Tool, form func(*domain.Tool) any) []any {
 		list[i] = form(t)
 	}
 	return list
-}
-
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }

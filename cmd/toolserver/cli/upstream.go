@@ -1,18 +1,22 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/domain"
@@ -72,23 +76,6 @@ func noServer(a *app.App, name string) error {
 	return fmt.Errorf("there is no server %q in mcp_servers of the configuration; known: %s", brief.Name(name), cmp.Or(strings.Join(known, ", "), "none"))
 }
 
-// completeServer completes the names of servers for the shell. It starts none.
-func (g *globals) completeServer(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	cfg, err := g.load(g.dirs)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	return slices.Sorted(maps.Keys(cfg.Servers)), cobra.ShellCompDirectiveNoFileComp
-}
-
-// counted returns a number of things in words.
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprint(n, " ", what)
-}
-
 // listed is a server in upstream list.
 type listed struct {
 	upstream.Report
@@ -117,19 +104,17 @@ func upstreamList(g *globals) *cobra.Command {
 	limit := overall
 	cmd := &cobra.Command{
 		Use: "list", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return g.withServers(cmd, nil, func(ctx context.Context, a *app.App, servers []*upstream.Server) error {
-				ctx, cancel := context.WithTimeout(ctx, limit)
-				defer cancel()
-				defer sayWaiting(cmd.ErrOrStderr(), a)()
-				a.StartServers(ctx, servers)
-				all := reports(a, limit)
-				if g.json {
-					return printJSON(cmd.OutOrStdout(), append([]listed{}, all...))
-				}
-				return printServers(cmd.OutOrStdout(), all)
-			})
-		},
+		RunE: g.aboutServers(func(ctx context.Context, a *app.App, servers []*upstream.Server) error {
+			ctx, cancel := context.WithTimeout(ctx, limit)
+			defer cancel()
+			defer sayWaiting(g.std.Err, a)()
+			a.StartServers(ctx, servers)
+			all := reports(a, limit)
+			if g.json {
+				return printJSON(g.std.Out, append([]listed{}, all...))
+			}
+			return printServers(g.std.Out, all)
+		}),
 	}
 	cmd.Flags().DurationVar(&limit, "timeout", limit, "how long to wait for all servers")
 	return cmd
@@ -176,29 +161,31 @@ func printLeft(w io.Writer, left []domain.Missing) {
 	}
 }
 
-// withServers calls do with the servers of these names, or all, and a context that an interrupt
-// ends.
-func (g *globals) withServers(cmd *cobra.Command, names []string, do func(context.Context, *app.App, []*upstream.Server) error) error {
+// aboutServers returns what runs a command about the servers that its arguments name, or all.
+func (g *globals) aboutServers(run func(context.Context, *app.App, []*upstream.Server) error) func(*cobra.Command, []string) error {
+	return g.interruptible(func(ctx context.Context, names []string) error {
+		return g.withServers(names, func(a *app.App, chosen []*upstream.Server) error { return run(ctx, a, chosen) })
+	})
+}
+
+// withServers calls do with the servers of these names, or all.
+func (g *globals) withServers(names []string, do func(*app.App, []*upstream.Server) error) error {
 	return g.with(func(a *app.App) error {
 		g.sayUnused(a.Config())
 		chosen, err := servers(a, names)
 		if err != nil {
 			return err
 		}
-		ctx, stop := g.interruptible(cmd.Context())
-		defer stop()
-		return do(ctx, a, chosen)
+		return do(a, chosen)
 	})
 }
 
 func upstreamPing(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use: "ping NAME...", Args: takes(1, -1), ValidArgsFunction: g.completeServer,
-		RunE: func(cmd *cobra.Command, names []string) error {
-			return g.withServers(cmd, names, func(ctx context.Context, a *app.App, chosen []*upstream.Server) error {
-				return ping(ctx, cmd.OutOrStdout(), a, chosen, g.json)
-			})
-		},
+		RunE: g.aboutServers(func(ctx context.Context, a *app.App, chosen []*upstream.Server) error {
+			return ping(ctx, g.std.Out, a, chosen, g.json)
+		}),
 	}
 }
 
@@ -271,16 +258,14 @@ type serverTool struct {
 func upstreamTools(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use: "tools NAME", Args: takes(1, 1), ValidArgsFunction: g.completeServer,
-		RunE: func(cmd *cobra.Command, names []string) error {
-			return g.withServers(cmd, names, func(ctx context.Context, a *app.App, chosen []*upstream.Server) error {
-				a.StartServers(ctx, chosen)
-				return printServerTools(cmd, a, chosen[0], g.json)
-			})
-		},
+		RunE: g.aboutServers(func(ctx context.Context, a *app.App, chosen []*upstream.Server) error {
+			a.StartServers(ctx, chosen)
+			return printServerTools(g.std.Out, a, chosen[0], g.json)
+		}),
 	}
 }
 
-func printServerTools(cmd *cobra.Command, a *app.App, s *upstream.Server, asJSON bool) error {
+func printServerTools(out io.Writer, a *app.App, s *upstream.Server, asJSON bool) error {
 	all := reports(a, s.Timeout())
 	l := all[slices.IndexFunc(all, func(l listed) bool { return l.Name == s.Server() })]
 	tools := []serverTool{}
@@ -293,7 +278,6 @@ func printServerTools(cmd *cobra.Command, a *app.App, s *upstream.Server, asJSON
 	if l.Status != upstream.StatusReady {
 		failed = &exitError{exitFailed, errors.New("server " + l.Name + " is unavailable: " + domain.Visible(l.Reason))}
 	}
-	out := cmd.OutOrStdout()
 	if asJSON {
 		return cmp.Or(printJSON(out, struct {
 			listed
@@ -314,4 +298,137 @@ func printServerTools(cmd *cobra.Command, a *app.App, s *upstream.Server, asJSON
 	}
 	printLeft(out, l.Left)
 	return failed
+}
+
+func upstreamLogs(g *globals) *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use: "logs NAME", Args: takes(1, 1),
+		ValidArgsFunction: g.completeServer,
+		RunE: g.interruptible(func(ctx context.Context, names []string) error {
+			shown := logLines{g.std.Out, names[0], g.json}
+			encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{MessageKey: "msg"})
+			log := zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(shown)), zapcore.InfoLevel)
+			return g.withLog(zap.New(log), func(a *app.App) error {
+				g.sayUnused(a.Config())
+				chosen, err := servers(a, names)
+				if err != nil {
+					return err
+				}
+				if file := a.Config().Logging.File; file != "" {
+					return showLog(ctx, shown, file, follow)
+				}
+				return logsNow(ctx, g.std.Err, a, chosen, follow)
+			})
+		}),
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the command is interrupted")
+	return cmd
+}
+
+// logsNow connects to a server and shows what it writes meanwhile, or until ctx ends.
+func logsNow(ctx context.Context, stderr io.Writer, a *app.App, chosen []*upstream.Server, follow bool) error {
+	fmt.Fprintln(stderr, "logging.file is not configured, so nothing is kept; connecting now:")
+	a.StartServers(ctx, chosen)
+	if follow {
+		<-ctx.Done()
+	}
+	r := chosen[0].Report()
+	switch {
+	case r.Status == upstream.StatusReady:
+		fmt.Fprintf(stderr, "server %s is ready\n", r.Name)
+	case ctx.Err() == nil:
+		return errors.New("server " + r.Name + " is unavailable: " + domain.Visible(app.Why(&r, chosen[0].Timeout())))
+	}
+	return nil
+}
+
+// logLines shows lines about a server: as they are, or each as a JSON object.
+type logLines struct {
+	to     io.Writer
+	server string
+	json   bool
+}
+
+func (l logLines) print(line string) error {
+	if l.json {
+		return json.NewEncoder(l.to).Encode(map[string]string{"server": l.server, "line": line})
+	}
+	_, err := fmt.Fprintln(l.to, domain.Visible(line))
+	return err
+}
+
+// Write shows what the program of a server wrote to standard error, of an entry of the log.
+func (l logLines) Write(entry []byte) (int, error) {
+	var fields map[string]any
+	if err := json.Unmarshal(entry, &fields); err != nil {
+		return 0, err
+	}
+	if line, ok := fields[upstream.StderrKey].(string); ok && fields["msg"] == upstream.StderrMessage {
+		return len(entry), l.print(line)
+	}
+	return len(entry), nil
+}
+
+// Bounds of what is shown of a log.
+const (
+	maxLogLines = 1000    // the last ones
+	maxLogLine  = 1 << 20 // bytes
+	logPause    = 500 * time.Millisecond
+)
+
+// showLog shows the last entries of a log about a server, and if it follows, those to come
+// until ctx ends.
+func showLog(ctx context.Context, out logLines, file string, follow bool) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("logging.file: %w", err)
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 64<<10)
+	var last []string
+	rest := ""
+	for shown := false; ; {
+		line, err := in.ReadString('\n')
+		rest = (rest + line)[:min(len(rest)+len(line), maxLogLine)]
+		if err == nil {
+			if about(rest, out.server) {
+				if last = append(last, strings.TrimSuffix(rest, "\n")); len(last) > maxLogLines {
+					last = slices.Delete(last, 0, len(last)-maxLogLines)
+				}
+			}
+			rest = ""
+			if !shown {
+				continue
+			}
+		} else if !errors.Is(err, io.EOF) {
+			return err
+		}
+		for _, line := range last {
+			if err := out.print(strings.ReplaceAll(line, "\t", " ")); err != nil {
+				return err
+			}
+		}
+		last, shown = nil, true
+		if !follow {
+			return nil
+		}
+		if err != nil {
+			select {
+			case <-time.After(logPause):
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+}
+
+// about reports whether an entry of a log, in either format, is about a server.
+func about(line, server string) bool {
+	i := strings.IndexByte(line, '{')
+	if i < 0 {
+		return false
+	}
+	var fields struct{ Server string }
+	return json.Unmarshal([]byte(line[i:]), &fields) == nil && fields.Server == server
 }

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -136,14 +135,6 @@ func completes(cmd *cobra.Command, flag string, values ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 }
 
-// forPeople is where instructions go: not into output that a program reads.
-func (g *globals) forPeople() io.Writer {
-	if g.json {
-		return g.std.Err
-	}
-	return g.std.Out
-}
-
 // withExitCodes has the help of the program end with its exit codes.
 func withExitCodes(root *cobra.Command) {
 	show := root.HelpFunc()
@@ -187,14 +178,14 @@ func helpCommand(g *globals) *cobra.Command {
 // helpOnWord shows the help of what is no command: a server of the configuration, or a tool.
 func (g *globals) helpOnWord(root *cobra.Command, word string) error {
 	if g.hasServer(word) {
-		return g.listServer(root, word)
+		return g.ofServer(root, word).list(root.Context())
 	}
 	call, _, err := root.Find([]string{"call"})
 	if err != nil {
 		return err
 	}
 	call.SetContext(root.Context())
-	if err := g.run(call, g.menus[call], []string{word, "--help"}); err != nil {
+	if err := call.RunE(call, []string{word, "--help"}); err != nil {
 		return g.unknownWord(root, word)
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
 )
 
 // TestHelpOfCommands has help.txt describe each command once, and nothing else.
@@ -18,7 +20,7 @@ func TestHelpOfCommands(t *testing.T) {
 			described[path] = true
 		}
 	}
-	g := &globals{menus: map[*cobra.Command]menu{}}
+	g := newGlobals(app.Streams{}, app.Program{})
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		if cmd.Short == "" {

@@ -75,7 +75,7 @@ func (w *googleWorld) runWith(ctx context.Context, args string, stdin io.Reader,
 	r, pipe := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
-		g := &globals{std: app.Streams{In: stdin, Out: pipe, Err: pipe}}
+		g := newGlobals(app.Streams{In: stdin, Out: pipe, Err: pipe}, app.Program{})
 		root := bareRoot(g)
 		root.AddCommand(authCommand(g, w.accounts))
 		done <- g.execute(ctx, root, strings.Fields(args))

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,32 +26,18 @@ func upstreamApprove(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:  "approve NAME [TOOL...]",
 		Args: takes(1, -1), ValidArgsFunction: g.completeServer,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.with(func(a *app.App) error {
-				g.sayUnused(a.Config())
-				chosen, err := servers(a, args[:1])
-				if err != nil {
-					return err
-				}
-				return g.approve(cmd, a, chosen[0], args[1:], yes)
+		RunE: g.interruptible(func(ctx context.Context, args []string) error {
+			return g.withServers(args[:1], func(a *app.App, chosen []*upstream.Server) error {
+				return g.approve(ctx, a, chosen[0], args[1:], yes)
 			})
-		},
+		}),
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "pin the tools without asking")
 	return cmd
 }
 
-// approved pins tools as they are, which the record has.
-func approved(a *app.App, s *upstream.Server, tools []string) error {
-	err := s.Approve(tools)
-	if err == nil {
-		a.Note("approve", a.User().ID, zap.String("server", s.Server()), zap.String("reason", "tools are pinned: "+strings.Join(tools, ", ")))
-	}
-	return err
-}
-
-func (g *globals) approve(cmd *cobra.Command, a *app.App, s *upstream.Server, names []string, yes bool) error {
-	out := cmd.OutOrStdout()
+func (g *globals) approve(ctx context.Context, a *app.App, s *upstream.Server, names []string, yes bool) error {
+	out := g.std.Out
 	if !s.Known() {
 		return fmt.Errorf("server %s has never been connected to, so nothing of it is pinned; toolserver upstream ping %[1]s connects", s.Server())
 	}
@@ -65,32 +52,32 @@ func (g *globals) approve(cmd *cobra.Command, a *app.App, s *upstream.Server, na
 	var tools []string
 	for _, d := range changed {
 		tools = append(tools, d.Tool)
-		if g.json {
-			continue // printed below
-		}
-		if err := printDifference(out, s, d); err != nil {
-			return err
+		if !g.json {
+			if err := printDifference(out, s, d); err != nil {
+				return err
+			}
 		}
 	}
-	if g.json {
-		if yes && len(tools) > 0 {
-			err = approved(a, s, tools)
-		}
-		return cmp.Or(err, printJSON(out, map[string]any{"server": s.Server(), "changed": append([]upstream.Difference{}, changed...), "pinned": yes}))
-	}
-	if !yes {
+	if !yes && !g.json {
 		if !g.answers() {
 			return errors.New("nothing is approved: there is no terminal to ask on; review the changes above, then repeat the command with --yes")
 		}
-		line, err := (&terminal{std: g.std}).ask(cmd.Context(), "Pin "+counted(len(tools), "tool")+" as shown?")
-		if err != nil {
+		if yes, err = g.person.confirm(ctx, "Pin "+counted(len(tools), "tool")+" as shown?"); err != nil {
 			return err
 		}
-		if !isYes(line) {
+		if !yes {
 			return errors.New("nothing is approved")
 		}
 	}
-	if err := approved(a, s, tools); err != nil {
+	if yes && len(tools) > 0 {
+		if err = s.Approve(tools); err == nil {
+			a.Note("approve", a.User().ID, zap.String("server", s.Server()), zap.String("reason", "tools are pinned: "+strings.Join(tools, ", ")))
+		}
+	}
+	if g.json {
+		return cmp.Or(err, printJSON(out, map[string]any{"server": s.Server(), "changed": append([]upstream.Difference{}, changed...), "pinned": yes}))
+	}
+	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "pinned %s of server %s; servers that run notice it within seconds\n", counted(len(tools), "tool"), s.Server())

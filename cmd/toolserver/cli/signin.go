@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -20,6 +19,7 @@ import (
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	pages "github.com/toolserver/toolserver/outbound/signin"
 	"github.com/toolserver/toolserver/tools/google/signin"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 // googleAuth is a run of one of the commands about sign-ins to Google.
@@ -45,30 +45,29 @@ type googleAuth struct {
 const (
 	signInTime  = 10 * time.Minute // with --paste; a link has its own
 	maxPastes   = 5
-	maxPasted   = 64 << 10 // bytes
 	indentation = "    "
 )
 
 // authCommand signs in to services, for their tools.
 func authCommand(g *globals, accounts func(*app.App) (*signin.Accounts, error)) *cobra.Command {
 	c := &googleAuth{g: g, accounts: accounts}
-	google := &cobra.Command{Use: "google", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions, RunE: c.run(c.signIn)}
+	command := func(name string, do func(context.Context) error) *cobra.Command {
+		return &cobra.Command{Use: name, Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions, RunE: c.run(do)}
+	}
+	google := command("google", c.signIn)
 	google.PersistentFlags().StringSliceVar(&c.names, "services", nil, "services: gmail, calendar, contacts; default: all that are in use")
-	google.PersistentFlags().StringVar(&c.principal, "principal", "", "user or token of the configuration whose account it is, or token:NAME; default: the user of this command line")
-	named(google.PersistentFlags(), "principal", "NAME")
+	principalFlag(google.PersistentFlags(), &c.principal, "whose account it is, or token:NAME")
 	google.PersistentFlags().StringSliceVar(&c.accounted, "account", nil, "names of google.accounts in the configuration; default: all of them")
 	completes(google, "services", "gmail", "calendar", "contacts")
 	c.dialog.flags(google.Flags())
 	google.Flags().BoolVar(&c.again, "again", false, "sign in although there is a sign-in, for another account or after a change of scopes")
-	google.AddCommand(
-		&cobra.Command{Use: "status", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions, RunE: c.run(c.status)},
-		&cobra.Command{Use: "revoke", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions, RunE: c.run(c.revoke)})
+	google.AddCommand(command("status", c.status), command("revoke", c.revoke))
 	return group("auth", google)
 }
 
 // run prepares a command and runs it until it is interrupted.
 func (c *googleAuth) run(do func(context.Context) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, _ []string) error {
+	return c.g.interruptible(func(ctx context.Context, _ []string) error {
 		for _, name := range c.names {
 			s := signin.Service(strings.ToLower(strings.TrimSpace(name)))
 			if !slices.Contains(signin.Services(), s) {
@@ -87,18 +86,17 @@ func (c *googleAuth) run(do func(context.Context) error) func(*cobra.Command, []
 			defer c.google.Close()
 			for _, name := range c.accounted {
 				if known := c.google.Names(); !slices.Contains(known, name) {
-					return usage(fmt.Errorf("there is no account %q: google.accounts in the configuration has %s", name, cmp.Or(strings.Join(known, ", "), "none")))
+					has := cmp.Or(strings.Join(known, ", "), "none")
+					return usage(fmt.Errorf("there is no account %q: google.accounts in the configuration has %s", name, has))
 				}
 				c.owners = append(c.owners, c.google.Owner(c.id, name))
 			}
 			if c.owners == nil {
 				c.owners = c.google.Owners(c.id)
 			}
-			ctx, stop := c.g.interruptible(cmd.Context())
-			defer stop()
 			return do(ctx)
 		})
-	}
+	})
 }
 
 // principalOf returns the ID of the principal with a name, and the name to show.
@@ -136,7 +134,6 @@ func (c *googleAuth) states() ([]signin.Status, error) {
 // signIn signs in to one service after the other.
 func (c *googleAuth) signIn(ctx context.Context) error {
 	states, _ := c.states() // what cannot be read is reported when its sign-in begins
-	lines := pastedLines(c.g.std.In)
 	var failed error
 	for _, s := range states {
 		if s.SignedIn && len(s.Missing) == 0 && !c.again {
@@ -147,7 +144,7 @@ func (c *googleAuth) signIn(ctx context.Context) error {
 		for _, scope := range s.Asked {
 			fmt.Fprintf(c.out, "%s%s (%s)\n", indentation, signin.Reason(scope), scope)
 		}
-		err := c.dialog.run(ctx, c.out, lines,
+		err := c.dialog.run(ctx, c.g,
 			func() (*pages.Flow, error) { return c.google.Begin(s.Owner, s.Service) },
 			func() (*pages.Pasted, error) { return c.google.BeginPaste(s.Owner, s.Service) })
 		switch {
@@ -183,19 +180,20 @@ func (d *dialog) flags(to *pflag.FlagSet) {
 }
 
 // run has a person sign in, with a browser on this machine or on another one.
-func (d *dialog) run(ctx context.Context, out io.Writer, lines func(context.Context) (string, error), begin func() (*pages.Flow, error), beginPaste func() (*pages.Pasted, error)) error {
+func (d *dialog) run(ctx context.Context, g *globals, begin func() (*pages.Flow, error), beginPaste func() (*pages.Pasted, error)) error {
 	if d.paste {
 		p, err := beginPaste()
 		if err != nil {
 			return err
 		}
-		return waitForPaste(ctx, out, p, lines)
+		return waitForPaste(ctx, g, p)
 	}
 	flow, err := begin()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "  Open this in a browser on this machine:\n%s%s\n  Waiting until %s. Ctrl-C ends it.\n", indentation, flow.URL, flow.Expires.Format("15:04"))
+	const text = "  Open this in a browser on this machine:\n%s%s\n  Waiting until %s. Ctrl-C ends it.\n"
+	fmt.Fprintf(g.forPeople(), text, indentation, flow.URL, flow.Expires.Format("15:04"))
 	if !d.noBrowser {
 		app.OpenBrowser(flow.URL)
 	}
@@ -208,14 +206,20 @@ func (d *dialog) run(ctx context.Context, out io.Writer, lines func(context.Cont
 }
 
 // waitForPaste has a person sign in with a browser on another machine.
-func waitForPaste(ctx context.Context, out io.Writer, p *pages.Pasted, lines func(context.Context) (string, error)) error {
-	fmt.Fprintf(out, "  Open this in a browser on any machine:\n%s%s\n  It ends at a page that cannot be shown. Paste the whole address of that page here:\n", indentation, p.URL)
+func waitForPaste(ctx context.Context, g *globals, p *pages.Pasted) error {
+	out := g.forPeople()
+	const text = "  Open this in a browser on any machine:\n%s%s\n" +
+		"  It ends at a page that cannot be shown. Paste the whole address of that page here:\n"
+	fmt.Fprintf(out, text, indentation, p.URL)
 	ctx, cancel := context.WithTimeoutCause(ctx, signInTime, errors.New("no address was pasted in time"))
 	defer cancel()
 	for range maxPastes {
-		line, err := lines(ctx)
-		if err != nil {
+		line, err := g.person.line(ctx)
+		if ctx.Err() != nil {
 			return err
+		}
+		if err != nil {
+			return errors.New("no address was pasted")
 		}
 		if err = p.Finish(ctx, line); !pages.PasteAgain(err) {
 			return err
@@ -223,20 +227,6 @@ func waitForPaste(ctx context.Context, out io.Writer, p *pages.Pasted, lines fun
 		fmt.Fprintf(out, "  %v\n", err)
 	}
 	return errors.New("no address that belongs to it was pasted")
-}
-
-// pastedLines returns a function that reads the next line.
-func pastedLines(in io.Reader) func(context.Context) (string, error) {
-	scanner := bufio.NewScanner(in)
-	scanner.Buffer(nil, maxPasted)
-	return func(ctx context.Context) (string, error) {
-		return awaited(ctx, func() (string, error) {
-			if scanner.Scan() {
-				return scanner.Text(), nil
-			}
-			return "", errors.New("no address was pasted")
-		})
-	}
 }
 
 // confirm prints what a sign-in has led to.
@@ -319,4 +309,103 @@ func hinted(err error) error {
 		return fmt.Errorf("%s. %s", f.Message, f.Hint)
 	}
 	return err
+}
+
+// serverSignIn is a run of upstream login or logout.
+type serverSignIn struct {
+	g         *globals
+	principal string // as it is given
+
+	app       *app.App
+	of        *upstream.Server
+	id, title string // of the principal
+	out       io.Writer
+}
+
+// command returns a command about the sign-in of a principal to a server.
+func (s *serverSignIn) command(name string, do func(context.Context) error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: name + " NAME", Args: takes(1, 1), ValidArgsFunction: s.g.completeServer,
+		RunE: s.g.aboutServers(func(ctx context.Context, a *app.App, chosen []*upstream.Server) (err error) {
+			s.app, s.of, s.out = a, chosen[0], s.g.std.Out
+			if s.of.OAuth() == nil {
+				return usage(fmt.Errorf("nobody signs in to server %s: it is a program, or has an Authorization header in the configuration", s.of.Server()))
+			}
+			defer s.of.OAuth().Close()
+			if s.id, s.title, err = principalOf(a, s.principal); err != nil {
+				return err
+			}
+			return do(ctx)
+		}),
+	}
+	principalFlag(cmd.Flags(), &s.principal, "who signs in, where each does")
+	return cmd
+}
+
+func principalFlag(to *pflag.FlagSet, principal *string, what string) {
+	to.StringVar(principal, "principal", "", "user or token of the configuration "+what+"; default: the user of this command line")
+	named(to, "principal", "NAME")
+}
+
+func upstreamLogin(g *globals) *cobra.Command {
+	s := &serverSignIn{g: g}
+	var d dialog
+	cmd := s.command("login", func(ctx context.Context) error {
+		err := d.run(ctx, g,
+			func() (*pages.Flow, error) { return s.of.OAuth().SignIn(ctx, s.id) },
+			func() (*pages.Pasted, error) { return s.of.OAuth().Paste(ctx, s.id) })
+		if err != nil {
+			if ctx.Err() != nil {
+				err = errors.New("interrupted")
+			}
+			return fmt.Errorf("not signed in to server %s: %w", s.of.Server(), hinted(err))
+		}
+		return s.settle(ctx)
+	})
+	d.flags(cmd.Flags())
+	return cmd
+}
+
+// settle has what a server offers known after a sign-in, also to servers that run, and prints what the sign-in has led to.
+func (s *serverSignIn) settle(ctx context.Context) error {
+	now, err := s.of.OAuth().Status(s.id)
+	if err != nil {
+		return err
+	}
+	s.app.AttachServers([]*upstream.Server{s.of})
+	s.of.Settle(ctx, s.id)
+	if s.g.json {
+		return printJSON(s.out, map[string]any{
+			"server": s.of.Server(), "principal": s.id, "signed_in": true, "shared": now.Shared, "not_granted": append([]string{}, now.Missing...),
+		})
+	}
+	whose := "for " + s.title
+	if now.Shared {
+		whose = "for all callers who may use it"
+	}
+	fmt.Fprintf(s.out, "signed in to server %s, %s\n", s.of.Server(), whose)
+	for _, scope := range now.Missing {
+		fmt.Fprintf(s.out, "  not granted: %s\n", domain.Visible(scope))
+	}
+	if r := s.of.ReportFor(s.id); r.Status != upstream.StatusReady {
+		fmt.Fprintf(s.out, "  but it is unavailable: %s\n", domain.Visible(app.Why(&r, s.of.Timeout())))
+	}
+	return nil
+}
+
+func upstreamLogout(g *globals) *cobra.Command {
+	s := &serverSignIn{g: g}
+	return s.command("logout", func(ctx context.Context) error {
+		switch err := s.of.OAuth().Logout(ctx, s.id); {
+		case g.json && (err == nil || errors.Is(err, pages.ErrNoGrant)):
+			return printJSON(s.out, map[string]any{"server": s.of.Server(), "principal": s.id, "was_signed_in": err == nil})
+		case errors.Is(err, pages.ErrNoGrant):
+			fmt.Fprintf(s.out, "not signed in to server %s\n", s.of.Server())
+		case err != nil:
+			return hinted(err)
+		default:
+			fmt.Fprintf(s.out, "signed out of server %s\n", s.of.Server())
+		}
+		return nil
+	})
 }

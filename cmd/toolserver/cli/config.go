@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,10 +15,187 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolserver/toolserver/clients"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/server"
 	"github.com/toolserver/toolserver/upstream"
 )
+
+func configCommand(g *globals) *cobra.Command {
+	return group("config",
+		&cobra.Command{
+			Use: "init [FILE]", Args: takes(0, 1),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				path := "toolserver.yaml"
+				if len(args) == 1 {
+					path = args[0]
+				}
+				switch {
+				case path == "-" && g.json:
+					return usage(errors.New("the configuration to start from is YAML with comments, which --json cannot print"))
+				case path == "-":
+					_, err := cmd.OutOrStdout().Write(config.Template())
+					return err
+				}
+				f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+				if errors.Is(err, fs.ErrExist) {
+					return fmt.Errorf("%s already exists and was not changed; use another name, or - to print", path)
+				}
+				if err != nil {
+					return err
+				}
+				if _, err := f.Write(config.Template()); err != nil {
+					f.Close()
+					return err
+				}
+				if g.json {
+					return cmp.Or(f.Close(), printJSON(cmd.OutOrStdout(), map[string]string{"file": path}))
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; once it says what you want, start the server with --config %[1]s, or run toolserver trust %[1]s\n", path)
+				return f.Close()
+			},
+		},
+		&cobra.Command{
+			Use: "schema", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), string(config.Schema()))
+				return err
+			},
+		},
+		&cobra.Command{
+			Use: "show", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				cfg, err := g.load()
+				if err != nil {
+					return usage(err)
+				}
+				g.sayUnused(cfg)
+				if g.json {
+					return printYAML(cmd.OutOrStdout(), cfg.Show())
+				}
+				fmt.Fprintln(cmd.ErrOrStderr(), "# from", cfg.Described())
+				_, err = cmd.OutOrStdout().Write(cfg.Show())
+				return err
+			},
+		},
+		importCommand(g),
+	)
+}
+
+// tokenCommand makes bearer tokens.
+func tokenCommand(g *globals) *cobra.Command {
+	return group("token", &cobra.Command{
+		Use: "new NAME", Args: takes(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if strings.TrimSpace(args[0]) == "" {
+				return usage(errors.New("NAME must not be empty; usage: " + cmd.UseLine()))
+			}
+			token := app.NewToken()
+			entry := map[string]string{"name": args[0], "hash": server.HashToken(token)}
+			if g.json {
+				return printJSON(cmd.OutOrStdout(), map[string]any{"token": token, "config": entry})
+			}
+			const text = "token: %s\n\nIt is not shown again. Configure its hash:\n\nserver:\n  tokens:\n    - name: %q\n      hash: %s\n"
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), text, token, entry["name"], entry["hash"])
+			return err
+		},
+	})
+}
+
+// trustCommand says that configurations which the server finds may be obeyed.
+func trustCommand(g *globals) *cobra.Command {
+	var list, revoke bool
+	cmd := &cobra.Command{
+		Use: "trust [FILE]", Args: takes(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case list && (revoke || len(args) > 0):
+				return usage(errors.New("--list stands alone; usage: toolserver trust --list [--json]"))
+			case list:
+				return listTrusted(cmd.OutOrStdout(), g.json)
+			case revoke:
+				return untrust(cmd.OutOrStdout(), args, g.json)
+			}
+			trust, cfg, err := config.TrustContent(fileToTrust(args), g.dirs)
+			if err != nil {
+				return err
+			}
+			if g.json {
+				writable := cfg.Policy().Writable()
+				return printJSON(cmd.OutOrStdout(), map[string]any{"trusted": trust, "writable": writable, "changes": cfg.Changes(), "exposed": cfg.TrustExposed()})
+			}
+			printTrusted(cmd.OutOrStdout(), trust, cfg)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&list, "list", false, "list what is trusted")
+	cmd.Flags().BoolVar(&revoke, "revoke", false, "take the trust in FILE back")
+	return cmd
+}
+
+func untrustCommand(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use: "untrust [FILE]", Args: takes(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return untrust(cmd.OutOrStdout(), args, g.json) },
+	}
+}
+
+func fileToTrust(args []string) string {
+	if len(args) == 1 {
+		return args[0]
+	}
+	return "toolserver.yaml"
+}
+
+// printTrusted shows what a file that is trusted from now on lets tools do.
+func printTrusted(w io.Writer, trust config.Trust, cfg *config.Loaded) {
+	fmt.Fprintf(w, "trusted %s (sha256 %s), until it changes\ntools may write in:\n", trust.File, trust.SHA256)
+	for _, path := range cfg.Policy().Writable() {
+		fmt.Fprintln(w, " ", path)
+	}
+	for i, line := range cfg.Changes() {
+		if i == 0 {
+			fmt.Fprintln(w, "besides the defaults, it says:")
+		}
+		fmt.Fprintln(w, " ", line)
+	}
+	if cfg.TrustExposed() {
+		fmt.Fprintf(w, "note: tools may write in the directory of %s, where trust is kept, "+
+			"and only the sandbox's protection keeps them from it; --config is safer\n", config.TrustFile())
+	}
+}
+
+func untrust(w io.Writer, args []string, asJSON bool) error {
+	file := fileToTrust(args)
+	trusted, err := config.Untrust(file)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(w, map[string]any{"file": file, "was_trusted": trusted})
+	}
+	state := "no longer trusted; servers that run keep what they have until they are restarted"
+	if !trusted {
+		state = "was not trusted"
+	}
+	_, err = fmt.Fprintf(w, "%s: %s\n", file, state)
+	return err
+}
+
+func listTrusted(w io.Writer, asJSON bool) error {
+	all, err := config.TrustedContents()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(w, map[string]any{"trusted": append([]config.Trust{}, all...)})
+	}
+	for _, t := range all {
+		fmt.Fprintf(w, "%s  %s  %s\n", t.SHA256, t.Since.Format(time.RFC3339), t.File)
+	}
+	return nil
+}
 
 // addFlags are the flags of upstream add that are more than a setting.
 type addFlags struct {
@@ -124,10 +304,6 @@ func upstreamRemove(g *globals) *cobra.Command {
 			return g.printEdited(cmd.OutOrStdout(), done, "removed", "mcp_servers."+args[0], args[0])
 		},
 	}
-}
-
-func (g *globals) overrides() config.Overrides {
-	return config.Overrides{File: g.config, Directories: g.dirs}
 }
 
 // printEdited says what was done to what of the configuration file, and what follows.
