@@ -2,8 +2,10 @@ package signin
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"math/rand/v2"
 	"net/url"
@@ -115,4 +117,10 @@ func (h Host) Unused(port int) string {
 		port = 49152 + rand.IntN(16384)
 	}
 	return "http://127.0.0.1:" + strconv.Itoa(port) + callbackPath
+}
+
+// Hashed returns what something is kept under: nothing of what callers or servers are called is in it.
+func Hashed(whose string) string {
+	sum := sha256.Sum256([]byte(whose))
+	return hex.EncodeToString(sum[:])[:40]
 }

@@ -27,10 +27,10 @@ func origin(u *url.URL) string {
 
 // trusted parses an address that a server names. It must be https: http only on this machine, and only if the upstream is there,
 // too, so that a remote one cannot have requests sent here.
-func (c *Client) trusted(address string) (*url.URL, bool) {
+func (r *requester) trusted(address string) (*url.URL, bool) {
 	u, err := url.Parse(address)
 	ok := err == nil && u.Host != "" && u.User == nil && u.Fragment == "" && u.Opaque == "" &&
-		(u.Scheme == "https" || u.Scheme == "http" && isLoopback(u) && isLoopback(c.base))
+		(u.Scheme == "https" || u.Scheme == "http" && isLoopback(u) && isLoopback(r.base))
 	return u, ok
 }
 

@@ -1,13 +1,18 @@
 package oauth
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/outbound/signin"
@@ -48,43 +53,55 @@ type authorizationServer struct {
 	Documents     bool     `json:"client_id_metadata_document_supported"`
 }
 
+// discovery finds out where an upstream has people sign in, and keeps what it found for a while.
+type discovery struct {
+	*requester
+	flights singleflight.Group
+
+	mu        sync.Mutex
+	documents map[string]document
+}
+
+// maxDocuments bounds what is kept in memory.
+const maxDocuments = 64
+
 // resource returns what the upstream says of itself. Metadata is the address that a challenge names, or empty; then the
 // well-known addresses are tried. A document that is not fresh may be some minutes old.
-func (c *Client) resource(ctx context.Context, metadata string, fresh bool) (protectedResource, error) {
-	return cached(ctx, c, "resource "+metadata, fresh, func(ctx context.Context) (protectedResource, error) {
+func (d *discovery) resource(ctx context.Context, metadata string, fresh bool) (protectedResource, error) {
+	return cached(ctx, d, "resource "+metadata, fresh, func(ctx context.Context) (protectedResource, error) {
 		if metadata != "" {
-			return c.resourceAt(ctx, metadata)
+			return d.resourceAt(ctx, metadata)
 		}
-		root := wellKnown(&url.URL{Scheme: c.base.Scheme, Host: c.base.Host}, "oauth-protected-resource")
-		places := slices.Compact([]string{wellKnown(c.base, "oauth-protected-resource"), root})
+		root := wellKnown(&url.URL{Scheme: d.base.Scheme, Host: d.base.Host}, "oauth-protected-resource")
+		places := slices.Compact([]string{wellKnown(d.base, "oauth-protected-resource"), root})
 		for _, place := range places {
-			found, err := c.resourceAt(ctx, place)
+			found, err := d.resourceAt(ctx, place)
 			if err == nil || !missing(err) {
 				return found, err
 			}
 		}
-		issuer := c.settings.Issuer
+		issuer := d.settings.Issuer
 		if issuer == "" { // in protocol version 2025-03-26 the upstream is its own, at the root
-			root := c.base.Scheme + "://" + c.base.Host
-			if _, err := c.server(ctx, root, fresh); err == nil {
+			root := d.base.Scheme + "://" + d.base.Host
+			if _, err := d.server(ctx, root, fresh); err == nil {
 				issuer = root
 			}
 		}
 		if issuer != "" {
-			return protectedResource{Resource: c.identifier().String(), Issuers: []string{issuer}}, nil
+			return protectedResource{Resource: d.identifier().String(), Issuers: []string{issuer}}, nil
 		}
-		return protectedResource{}, c.refused("it has no protected resource metadata that names its authorization server",
+		return protectedResource{}, d.refused("it has no protected resource metadata that names its authorization server",
 			"Set issuer in the section oauth of the upstream, or use headers if it has no OAuth.")
 	})
 }
 
 // identifier returns what the upstream is called as a resource, if it does not say so itself.
-func (c *Client) identifier() *url.URL {
-	if c.settings.Resource != "" {
-		u, _ := url.Parse(c.settings.Resource) // was validated
+func (d *discovery) identifier() *url.URL {
+	if d.settings.Resource != "" {
+		u, _ := url.Parse(d.settings.Resource) // was validated
 		return u
 	}
-	u := *c.base
+	u := *d.base
 	u.Fragment, u.User, u.Scheme, u.Host = "", nil, strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	u.Path = strings.TrimSuffix(u.Path, "/")
 	u.RawPath = strings.TrimSuffix(u.RawPath, "/")
@@ -93,36 +110,36 @@ func (c *Client) identifier() *url.URL {
 
 // resourceAt returns the metadata at an address, which must be that of the upstream: tokens for another resource are of use to
 // others.
-func (c *Client) resourceAt(ctx context.Context, address string) (protectedResource, error) {
+func (d *discovery) resourceAt(ctx context.Context, address string) (protectedResource, error) {
 	var found protectedResource
-	if err := c.fetch(ctx, address, &found); err != nil {
+	if err := d.fetch(ctx, address, &found); err != nil {
 		return found, err
 	}
 	found.metadata = address
 	u, err := url.Parse(found.Resource)
 	switch {
 	case found.Resource == "" || err != nil || u.Host == "" || u.Fragment != "":
-		return found, c.refused("its protected resource metadata has no resource", "Report it to whoever runs the upstream.")
-	case c.settings.Resource != "" && found.Resource != c.settings.Resource, c.settings.Resource == "" && !covers(u, c.base):
-		return found, c.refused("its protected resource metadata is of another resource, "+clean(found.Resource),
+		return found, d.refused("its protected resource metadata has no resource", reportUpstream)
+	case d.settings.Resource != "" && found.Resource != d.settings.Resource, d.settings.Resource == "" && !covers(u, d.base):
+		return found, d.refused("its protected resource metadata is of another resource, "+clean(found.Resource),
 			"If that is right, set resource in the section oauth of the upstream.")
-	case len(found.Issuers) == 0 && c.settings.Issuer == "":
-		return found, c.refused("its protected resource metadata names no authorization server", "Set issuer in the section oauth of the upstream.")
+	case len(found.Issuers) == 0 && d.settings.Issuer == "":
+		return found, d.refused("its protected resource metadata names no authorization server", "Set issuer in the section oauth of the upstream.")
 	case len(found.Issuers) == 0:
-		found.Issuers = []string{c.settings.Issuer}
+		found.Issuers = []string{d.settings.Issuer}
 	}
 	return found, nil
 }
 
 // issuer returns the authorization server of a resource: the one of the settings, if there is one, or of a grant that the
 // resource still names, or the first.
-func (c *Client) issuer(r protectedResource, g *grant) (string, error) {
+func (d *discovery) issuer(r protectedResource, g *grant) (string, error) {
 	switch {
-	case c.settings.Issuer != "" && !r.named(c.settings.Issuer):
-		return "", c.refused("it no longer names the authorization server "+clean(c.settings.Issuer)+", but "+clean(r.Issuers[0]),
+	case d.settings.Issuer != "" && !r.named(d.settings.Issuer):
+		return "", d.refused("it no longer names the authorization server "+clean(d.settings.Issuer)+", but "+clean(r.Issuers[0]),
 			"If that is right, change issuer, client_id and client_secret in the section oauth of the upstream.")
-	case c.settings.Issuer != "":
-		return c.settings.Issuer, nil
+	case d.settings.Issuer != "":
+		return d.settings.Issuer, nil
 	case g != nil && r.named(g.Issuer):
 		return g.Issuer, nil
 	}
@@ -130,15 +147,15 @@ func (c *Client) issuer(r protectedResource, g *grant) (string, error) {
 }
 
 // server returns what an authorization server says of itself.
-func (c *Client) server(ctx context.Context, issuer string, fresh bool) (authorizationServer, error) {
-	return cached(ctx, c, "server "+issuer, fresh, func(ctx context.Context) (authorizationServer, error) {
-		u, ok := c.trusted(issuer)
+func (d *discovery) server(ctx context.Context, issuer string, fresh bool) (authorizationServer, error) {
+	return cached(ctx, d, "server "+issuer, fresh, func(ctx context.Context) (authorizationServer, error) {
+		u, ok := d.trusted(issuer)
 		if !ok || u.RawQuery != "" {
-			return authorizationServer{}, c.untrusted(issuer)
+			return authorizationServer{}, d.untrusted(issuer)
 		}
 		var absent, wrong error
 		for _, place := range serverPlaces(u) {
-			found, err := c.serverAt(ctx, issuer, place)
+			found, err := d.serverAt(ctx, issuer, place)
 			switch {
 			case err == nil:
 				return found, nil
@@ -153,7 +170,8 @@ func (c *Client) server(ctx context.Context, issuer string, fresh bool) (authori
 		if wrong != nil {
 			return authorizationServer{}, wrong
 		}
-		return authorizationServer{}, c.refused("its authorization server "+clean(issuer)+" has no metadata: "+absent.Error(), "Check issuer, or report it to whoever runs the upstream.")
+		return authorizationServer{}, d.refused("its authorization server "+clean(issuer)+" has no metadata: "+absent.Error(),
+			"Check issuer, or report it to whoever runs the upstream.")
 	})
 }
 
@@ -167,21 +185,21 @@ func serverPlaces(issuer *url.URL) []string {
 }
 
 // serverAt returns the metadata at an address, which must be that of the issuer: otherwise one server could pose as another.
-func (c *Client) serverAt(ctx context.Context, issuer, address string) (authorizationServer, error) {
+func (d *discovery) serverAt(ctx context.Context, issuer, address string) (authorizationServer, error) {
 	var found authorizationServer
-	if err := c.fetch(ctx, address, &found); err != nil {
+	if err := d.fetch(ctx, address, &found); err != nil {
 		return found, err
 	}
 	if !sameIssuer(found.Issuer, issuer) {
-		return found, c.refused("the metadata of its authorization server "+clean(issuer)+" is of another issuer, "+clean(found.Issuer), "Report it to whoever runs the upstream.")
+		return found, d.refused("the metadata of its authorization server "+clean(issuer)+" is of another issuer, "+clean(found.Issuer), reportUpstream)
 	}
 	for _, endpoint := range []string{found.Authorization, found.Token, found.Registration, found.Revocation} {
-		if _, ok := c.trusted(endpoint); endpoint != "" && !ok {
-			return found, c.untrusted(endpoint)
+		if _, ok := d.trusted(endpoint); endpoint != "" && !ok {
+			return found, d.untrusted(endpoint)
 		}
 	}
 	if found.Token == "" {
-		return found, c.refused("its authorization server "+clean(issuer)+" has no token endpoint", "Report it to whoever runs the upstream.")
+		return found, d.refused("its authorization server "+clean(issuer)+" has no token endpoint", reportUpstream)
 	}
 	return found, nil
 }
@@ -193,24 +211,47 @@ func missing(err error) bool {
 }
 
 // cached returns a document of the last minutes, or fetches it once for all who ask for it at the same time.
-func cached[T any](ctx context.Context, c *Client, key string, fresh bool, fetch func(context.Context) (T, error)) (T, error) {
-	c.mu.Lock()
-	known, ok := c.documents[key]
-	c.mu.Unlock()
-	if ok && !fresh && c.now().Sub(known.fetched) < documentLife {
+func cached[T any](ctx context.Context, d *discovery, key string, fresh bool, fetch func(context.Context) (T, error)) (T, error) {
+	d.mu.Lock()
+	known, ok := d.documents[key]
+	d.mu.Unlock()
+	if ok && !fresh && d.now().Sub(known.fetched) < documentLife {
 		return known.value.(T), nil
 	}
-	return signin.Shared(ctx, &c.flights, key, func(ctx context.Context) (T, error) {
+	return signin.Shared(ctx, &d.flights, key, func(ctx context.Context) (T, error) {
 		value, err := fetch(ctx)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.documents, key)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.documents, key)
 		if err == nil {
-			if len(c.documents) >= maxDocuments {
-				clear(c.documents)
+			if len(d.documents) >= maxDocuments {
+				clear(d.documents)
 			}
-			c.documents[key] = document{value, c.now()}
+			d.documents[key] = document{value, d.now()}
 		}
 		return value, err
 	})
+}
+
+// probe returns the challenge of the upstream.
+func (d *discovery) probe(ctx context.Context) (challenge, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.answer)
+	defer cancel()
+	message := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.base.String(), bytes.NewReader(message))
+	if err != nil {
+		return challenge{}, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	res, err := d.http.RoundTrip(req)
+	if err != nil {
+		return challenge{}, httpcall.Explain(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusUnauthorized {
+		return challenge{}, nil // it may require a token only for some requests
+	}
+	said, _ := challengeOf(res.Header)
+	return said, nil
 }

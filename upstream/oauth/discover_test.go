@@ -70,7 +70,7 @@ func TestResourcePlaces(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			d := &documents{at: map[string]string{test.at: `{"resource":"` + test.resource + `","authorization_servers":["https://as.example"]}`}}
 			c := remote(t, test.url, d)
-			got, err := c.resource(t.Context(), test.metadata, true)
+			got, err := c.discovery.resource(t.Context(), test.metadata, true)
 			if !slices.Equal(d.asked, test.asked) {
 				t.Errorf("asked %q, want %q", d.asked, test.asked)
 			}
@@ -96,7 +96,7 @@ func TestServerPlaces(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			d := &documents{at: map[string]string{"https://as.example" + test.at: `{"issuer":"` + test.issuer + `","token_endpoint":"https://tokens.example/t"}`}}
 			c := remote(t, "https://m.example/mcp", d)
-			got, err := c.server(t.Context(), test.issuer, false)
+			got, err := c.discovery.server(t.Context(), test.issuer, false)
 			if asked := strings.ReplaceAll(strings.Join(d.asked, " "), "https://as.example", ""); asked != test.asked {
 				t.Errorf("asked %q, want %q", asked, test.asked)
 			}
@@ -122,7 +122,7 @@ func TestIssuer(t *testing.T) {
 		"of the settings, missing": {"https://three.example", nil, ""},
 	} {
 		c := remote(t, "https://m.example/mcp", &documents{}, settings(func(s *Settings) { s.Issuer = test.issuer }))
-		if got, err := c.issuer(r, test.grant); got != test.want || (err != nil) != (test.want == "") {
+		if got, err := c.discovery.issuer(r, test.grant); got != test.want || (err != nil) != (test.want == "") {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
@@ -140,16 +140,16 @@ func TestDocumentLife(t *testing.T) {
 		asked int
 	}{{0, false, 1}, {9 * time.Minute, false, 1}, {2 * time.Minute, false, 2}, {0, true, 3}} {
 		now = now.Add(step.after)
-		if _, err := c.resource(t.Context(), "", step.fresh); err != nil || len(d.asked) != step.asked {
+		if _, err := c.discovery.resource(t.Context(), "", step.fresh); err != nil || len(d.asked) != step.asked {
 			t.Errorf("%+v: %d requests, %v", step, len(d.asked), err)
 		}
 	}
 	// What fails is not kept, nor is what was known before.
 	d.at = nil
-	if _, err := c.resource(t.Context(), "", true); err == nil {
+	if _, err := c.discovery.resource(t.Context(), "", true); err == nil {
 		t.Error("there is no document")
 	}
-	if _, err := c.resource(t.Context(), "", false); err == nil {
+	if _, err := c.discovery.resource(t.Context(), "", false); err == nil {
 		t.Error("the old document is used")
 	}
 }
@@ -157,7 +157,7 @@ func TestDocumentLife(t *testing.T) {
 // TestConfiguredIssuer has an upstream without metadata.
 func TestConfiguredIssuer(t *testing.T) {
 	c := remote(t, "https://M.example/mcp/?x=y#z", &documents{}, settings(func(s *Settings) { s.Issuer = "https://as.example" }))
-	r, err := c.resource(t.Context(), "", true)
+	r, err := c.discovery.resource(t.Context(), "", true)
 	if err != nil || r.Resource != "https://m.example/mcp?x=y" || !slices.Equal(r.Issuers, []string{"https://as.example"}) {
 		t.Errorf("%+v, %v", r, err)
 	}

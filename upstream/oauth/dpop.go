@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/toolserver/toolserver/outbound/signin"
@@ -81,24 +82,30 @@ func binds(said challenge, server authorizationServer) bool {
 	return said.Binds && slices.Contains(server.Proofs, proofAlgorithm)
 }
 
-// nonce returns what the server of an address wants to see in proofs.
-func (c *Client) nonce(u *url.URL) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.nonces[origin(u)]
+// nonces are what servers want to see in proofs, by their origin. The zero value is ready to use.
+type nonces struct {
+	mu sync.Mutex
+	by map[string]string
 }
 
-// noteNonce remembers the nonce of an answer, and reports whether it has one.
-func (c *Client) noteNonce(u *url.URL, h http.Header) bool {
+// of returns the nonce for the server of an address.
+func (n *nonces) of(u *url.URL) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.by[origin(u)]
+}
+
+// note remembers the nonce of an answer, and reports whether it has one.
+func (n *nonces) note(u *url.URL, h http.Header) bool {
 	nonce := h.Get("DPoP-Nonce")
 	if nonce == "" || len(nonce) > maxToken {
 		return false
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.nonces) >= maxNonces {
-		clear(c.nonces)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.by == nil || len(n.by) >= maxNonces {
+		n.by = map[string]string{}
 	}
-	c.nonces[origin(u)] = nonce
+	n.by[origin(u)] = nonce
 	return true
 }

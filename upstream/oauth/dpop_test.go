@@ -40,7 +40,7 @@ func TestBound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if req, err = c.with(req, http.NoBody, kept); err != nil {
+			if req, err = (&transport{client: c}).with(req, http.NoBody, kept); err != nil {
 				t.Fatal(err)
 			}
 			res, err := http.DefaultTransport.RoundTrip(req)

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 	"unicode"
 
 	"github.com/toolserver/toolserver/outbound/httpcall"
@@ -17,15 +20,27 @@ const maxAnswer = 1 << 20
 // maxSaid bounds what is shown of a server's own messages, in bytes.
 const maxSaid = 200
 
+// requester sends requests to the servers that a sign-in to an upstream takes.
+type requester struct {
+	upstream string // its name
+	settings Settings
+	base     *url.URL          // of the upstream
+	http     http.RoundTripper // follows no redirects
+	answer   time.Duration     // bounds a request, body included
+	now      func() time.Time
+	secrets  secrets
+	nonces   nonces
+}
+
 // fetch gets a JSON document.
-func (c *Client) fetch(ctx context.Context, address string, into any) error {
-	return c.request(ctx, httpcall.Request{URL: address}, into, func(e *httpcall.StatusError) error {
+func (r *requester) fetch(ctx context.Context, address string, into any) error {
+	return r.request(ctx, httpcall.Request{URL: address}, into, func(e *httpcall.StatusError) error {
 		f := httpcall.Rules(nil).Failure(e, "")
 		if at, err := url.Parse(e.Header.Get("Location")); err == nil && at.Host != "" && e.Status < 400 {
 			f.Message += ", a redirect to " + clean(at.Host)
 		}
 		if !f.Retry && e.Status < 500 {
-			f.Hint = "Report it to whoever runs that server."
+			f.Hint = reportServer
 		}
 		return f
 	})
@@ -40,30 +55,29 @@ func redirected(req *http.Request, before []*http.Request) error {
 }
 
 // request sends a request and decodes the response unless into is nil; answers of another class than 2xx go to fail. Redirects are
-// among them, except those of [redirected]: they would take secrets elsewhere. The error is that of ctx, of fail, or a [*httpcall.Failure] that names the host.
-func (c *Client) request(ctx context.Context, r httpcall.Request, into any, fail func(*httpcall.StatusError) error) error {
-	u, ok := c.trusted(r.URL)
+// among them, except those of [redirected]: they would take secrets elsewhere. The error is that of ctx, of fail, or a
+// [*httpcall.Failure] that names the host.
+func (r *requester) request(ctx context.Context, q httpcall.Request, into any, fail func(*httpcall.StatusError) error) error {
+	u, ok := r.trusted(q.URL)
 	if !ok {
-		return c.untrusted(r.URL)
+		return r.untrusted(q.URL)
 	}
 	service := httpcall.Service{
-		Name: u.Host, Timeout: c.answer, MaxBody: maxAnswer, Header: map[string]string{"Accept": "application/json"}, Fail: fail,
-		Observe: func(h http.Header) { c.noteNonce(u, h) },
-		Client:  &http.Client{Transport: c.config.HTTP, CheckRedirect: redirected},
+		Name: u.Host, Timeout: r.answer, MaxBody: maxAnswer, Header: map[string]string{"Accept": "application/json"}, Fail: fail,
+		Observe: func(h http.Header) { r.nonces.note(u, h) },
+		Client:  &http.Client{Transport: r.http, CheckRedirect: redirected},
 	}
-	err := service.Do(ctx, r, func(res *httpcall.Response) error {
+	err := service.Do(ctx, q, func(res *httpcall.Response) error {
 		if into != nil && (!httpcall.IsObject(res.Body) || json.Unmarshal(res.Body, into) != nil) {
-			return &httpcall.Failure{Type: "bad_answer", Message: "the response of " + u.Host + " is no JSON object that can be read", Hint: "Report it to whoever runs that server.", Status: res.Status}
+			f := badAnswer("the response of "+u.Host+" is no JSON object that can be read", reportServer)
+			f.Status = res.Status
+			return f
 		}
 		return nil
 	})
-	if err == nil || ctx.Err() != nil {
-		return err
-	}
-	if _, ok := err.(*httpcall.Failure); ok {
-		return err
-	}
-	if _, ok := err.(*serverError); ok {
+	_, failed := err.(*httpcall.Failure)
+	_, reported := err.(*serverError)
+	if err == nil || ctx.Err() != nil || failed || reported {
 		return err
 	}
 	f := *httpcall.Explain(err)
@@ -73,17 +87,28 @@ func (c *Client) request(ctx context.Context, r httpcall.Request, into any, fail
 }
 
 // untrusted is the failure of an address that no request is sent to.
-func (c *Client) untrusted(address string) error {
+func (r *requester) untrusted(address string) error {
 	shown := "an address"
 	if u, err := url.Parse(address); err == nil && u.Host != "" {
 		shown = clean(u.Scheme + "://" + u.Host)
 	}
-	return c.refused("it names "+shown+", and sign-ins use https only", "Report it to whoever runs that server.")
+	return r.refused("it names "+shown+", and sign-ins use https only", reportServer)
 }
 
 // refused is the failure of an upstream or authorization server that cannot be trusted with a sign-in.
-func (c *Client) refused(why, hint string) *httpcall.Failure {
-	return &httpcall.Failure{Type: "bad_answer", Message: "upstream " + c.config.Upstream + " cannot be signed in to: " + why, Hint: hint}
+func (r *requester) refused(why, hint string) *httpcall.Failure {
+	return badAnswer("upstream "+r.upstream+" cannot be signed in to: "+why, hint)
+}
+
+// What to do about what servers do wrong.
+const (
+	reportServer   = "Report it to whoever runs that server."
+	reportUpstream = "Report it to whoever runs the upstream."
+)
+
+// badAnswer is the failure of a server that answers otherwise than it should.
+func badAnswer(message, hint string) *httpcall.Failure {
+	return &httpcall.Failure{Type: "bad_answer", Message: message, Hint: hint}
 }
 
 // clean returns a text of a server on one line, without what moves cursors, and not long.
@@ -101,10 +126,40 @@ func clean(text string) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxSaid)], "")
 }
 
+// secrets are what must not be shown: those of the settings, and those that were seen lately. The zero value is ready to use.
+type secrets struct {
+	always []string // of the settings
+
+	mu   sync.Mutex
+	seen []string // the newest last
+}
+
+// maxSecrets bounds what is kept in memory.
+const maxSecrets = 256
+
+// hide remembers secrets.
+func (x *secrets) hide(texts ...string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, s := range texts {
+		if s != "" && !slices.Contains(x.seen, s) {
+			x.seen = append(x.seen, s)
+		}
+	}
+	x.seen = slices.Delete(x.seen, 0, max(0, len(x.seen)-maxSecrets))
+}
+
+// all returns the secrets.
+func (x *secrets) all() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Concat(x.seen, x.always)
+}
+
 // said returns what a server says of an error, as the end of a clause: cleaned, and without secrets, since a server may repeat
 // what it was sent.
-func (c *Client) said(text string) string {
-	for _, s := range c.Secrets() {
+func (x *secrets) said(text string) string {
+	for _, s := range x.all() {
 		text = strings.ReplaceAll(text, s, "[hidden]")
 		text = strings.ReplaceAll(text, url.QueryEscape(s), "[hidden]")
 	}
@@ -112,4 +167,13 @@ func (c *Client) said(text string) string {
 		return ""
 	}
 	return ": it says \"" + strings.ReplaceAll(text, `"`, "'") + "\""
+}
+
+// code returns an error code of a server as it may be shown.
+func (x *secrets) code(text string) string {
+	for _, s := range x.all() {
+		text = strings.ReplaceAll(text, s, "")
+	}
+	text = clean(text)
+	return text[:min(len(text), 60)]
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/outbound/signin"
 )
 
@@ -32,7 +31,7 @@ func (g *grant) take(a answered, now time.Time) error {
 		want = "DPoP" // another would be of use to who steals it
 	}
 	if !strings.EqualFold(a.Type, want) && (a.Type != "" || g.binding != nil) { // some servers leave it out
-		return &httpcall.Failure{Type: "bad_answer", Message: "the token endpoint sent a token of type " + clean(a.Type) + " instead of " + want, Hint: "Report it to whoever runs that server."}
+		return badAnswer("the token endpoint sent a token of type "+clean(a.Type)+" instead of "+want, reportServer)
 	}
 	var expiry time.Time
 	if a.Life > 0 {
@@ -42,12 +41,17 @@ func (g *grant) take(a answered, now time.Time) error {
 	return nil
 }
 
+// isOf reports whether the grant is for a resource and of an authorization server.
+func (g *grant) isOf(r protectedResource, issuer string) bool {
+	return sameIssuer(g.Issuer, issuer) && g.Resource == r.Resource
+}
+
 // newGrants returns the grants for the upstream.
 func (c *Client) newGrants() *signin.Grants[grant] {
-	title := "upstream " + c.config.Upstream
+	title := "upstream " + c.upstream
 	return &signin.Grants[grant]{
 		Store: signin.NewStore(signin.StoreConfig{
-			Keeping: c.config.Keeping, State: c.config.State, Keyring: "toolserver upstream", Forget: c.logout(),
+			Keeping: c.config.Keeping, State: c.config.State, Keyring: "toolserver upstream", Forget: c.command("logout"),
 		}),
 		Entry: func(owner string) signin.Entry {
 			name := c.name("grant", owner)
@@ -57,10 +61,10 @@ func (c *Client) newGrants() *signin.Grants[grant] {
 			if g.Key != nil {
 				g.binding, err = bindingOf(g.Key)
 			}
-			if err != nil || g.Upstream != c.config.Upstream || g.Principal != owner {
+			if err != nil || g.Upstream != c.upstream || g.Principal != owner {
 				return errors.New("another sign-in")
 			}
-			c.hide(g.Access, g.Refresh, g.Client.Secret)
+			c.secrets.hide(g.Access, g.Refresh, g.Client.Secret)
 			return nil
 		},
 		Counts: func(_ string, g *grant) error {
@@ -75,8 +79,8 @@ func (c *Client) newGrants() *signin.Grants[grant] {
 }
 
 // stored returns the grant of an owner as it is kept, or nil if there is none for this upstream as it is configured.
-func (c *Client) stored(o owner) (*grant, error) {
-	g, err := c.grants.Load(string(o), true)
+func (c *Client) stored(o string) (*grant, error) {
+	g, err := c.grants.Load(o, true)
 	if errors.Is(err, signin.ErrNoGrant) {
 		return nil, nil
 	}

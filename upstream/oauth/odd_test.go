@@ -173,11 +173,11 @@ func TestOldServer(t *testing.T) {
 		"https://m.example/.well-known/oauth-authorization-server": `{"issuer":"https://m.example/","token_endpoint":"https://m.example/token"}`,
 	}}
 	c := remote(t, "https://m.example/a/mcp", d)
-	r, err := c.resource(t.Context(), "", true)
+	r, err := c.discovery.resource(t.Context(), "", true)
 	if err != nil || r.Resource != "https://m.example/a/mcp" || len(r.Issuers) != 1 || r.Issuers[0] != "https://m.example" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if as, err := c.server(t.Context(), r.Issuers[0], false); err != nil || as.Token != "https://m.example/token" || as.Issuer != "https://m.example/" {
+	if as, err := c.discovery.server(t.Context(), r.Issuers[0], false); err != nil || as.Token != "https://m.example/token" || as.Issuer != "https://m.example/" {
 		t.Errorf("%+v, %v", as, err)
 	}
 }

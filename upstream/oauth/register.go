@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,12 +24,19 @@ type registration struct {
 	Expires  time.Time `json:"expires,omitzero"`        // of the secret
 }
 
+// clients are what this client is to authorization servers.
+type clients struct {
+	*requester
+	signs bool                         // there is a key that assertions are signed with
+	kept  *signin.Grants[registration] // that are registered, by [requester.name]
+}
+
 // clientName is what authorization servers show people.
 const clientName = "toolserver"
 
 // register returns what this client is to an authorization server: what the settings say, or its metadata document, or what it
 // has registered for itself, now if need be or if it has to be another than before. Redirect is empty if nobody signs in.
-func (c *Client) register(ctx context.Context, as authorizationServer, redirect string, another bool) (registration, error) {
+func (c *clients) register(ctx context.Context, as authorizationServer, redirect string, another bool) (registration, error) {
 	switch {
 	case c.settings.ClientID != "":
 		return c.preregistered(as)
@@ -40,7 +49,7 @@ func (c *Client) register(ctx context.Context, as authorizationServer, redirect 
 }
 
 // byHand says how a client is registered that cannot register itself.
-func (c *Client) byHand(redirect string) string {
+func (c *clients) byHand(redirect string) string {
 	if c.settings.RedirectPort == 0 && strings.HasPrefix(redirect, "http://127.0.0.1:") {
 		redirect = "http://127.0.0.1/callback (with any port, or that of redirect_port)"
 	}
@@ -49,13 +58,13 @@ func (c *Client) byHand(redirect string) string {
 
 // preregistered returns the client of the settings. It belongs to one authorization server, the first that it is used with unless
 // the settings say which: another would get the secret.
-func (c *Client) preregistered(as authorizationServer) (registration, error) {
+func (c *clients) preregistered(as authorizationServer) (registration, error) {
 	r := c.configured(registration{Issuer: as.Issuer, ID: c.settings.ClientID, Method: c.method(as, c.settings.ClientSecret)})
 	if c.settings.Issuer != "" {
 		return r, nil
 	}
 	name := c.name("client", c.settings.ClientID)
-	known, err := c.clients.Read(name)
+	known, err := c.kept.Read(name)
 	switch {
 	case err != nil && err != signin.ErrNoGrant:
 		return r, err
@@ -65,11 +74,11 @@ func (c *Client) preregistered(as authorizationServer) (registration, error) {
 	case err == nil:
 		return r, nil
 	}
-	return r, c.clients.Save(name, &registration{Issuer: as.Issuer, ID: r.ID})
+	return r, c.kept.Save(name, &registration{Issuer: as.Issuer, ID: r.ID})
 }
 
 // configured returns the client of a grant with what the settings say of it, which is not kept.
-func (c *Client) configured(r registration) registration {
+func (c *clients) configured(r registration) registration {
 	if r.ID == c.settings.ClientID {
 		r.Secret = c.settings.ClientSecret
 		if c.settings.AuthMethod != "" {
@@ -81,9 +90,9 @@ func (c *Client) configured(r registration) registration {
 
 // dynamic returns a client that has registered itself for a redirect (RFC 7591). It is registered again where sign-ins lead back to
 // another port: not all servers allow any.
-func (c *Client) dynamic(ctx context.Context, as authorizationServer, redirect string, another bool) (registration, error) {
+func (c *clients) dynamic(ctx context.Context, as authorizationServer, redirect string, another bool) (registration, error) {
 	name := c.name("client", as.Issuer)
-	known, err := c.clients.Read(name)
+	known, err := c.kept.Read(name)
 	switch {
 	case err != nil && err != signin.ErrNoGrant:
 		return registration{}, err
@@ -119,7 +128,8 @@ func (c *Client) dynamic(ctx context.Context, as authorizationServer, redirect s
 	request := httpcall.Request{URL: as.Registration, Body: body, Header: map[string]string{"Content-Type": "application/json"}}
 	err = c.request(ctx, request, &got, c.serverFailure("the registration of a client"))
 	if err == nil && got.ID == "" {
-		err = &httpcall.Failure{Type: "bad_answer", Message: "the registration of a client with " + clean(as.Issuer) + " returned no client_id", Hint: "Set client_id in the section oauth of the upstream."}
+		err = badAnswer("the registration of a client with "+clean(as.Issuer)+" returned no client_id",
+			"Set client_id in the section oauth of the upstream.")
 	}
 	if f, ok := errors.AsType[*httpcall.Failure](err); ok && f.Status >= 300 && f.Status < 500 && !f.Retry {
 		f.Hint = c.byHand(redirect)
@@ -127,7 +137,7 @@ func (c *Client) dynamic(ctx context.Context, as authorizationServer, redirect s
 	if err != nil {
 		return registration{}, err
 	}
-	c.hide(got.Secret)
+	c.secrets.hide(got.Secret)
 	r := registration{Issuer: as.Issuer, ID: got.ID, Secret: got.Secret, Method: got.Method, Redirect: redirect}
 	if r.Method == "" {
 		r.Method = c.method(as, got.Secret)
@@ -135,24 +145,24 @@ func (c *Client) dynamic(ctx context.Context, as authorizationServer, redirect s
 	if got.Expires > 0 && got.Secret != "" {
 		r.Expires = time.Unix(int64(got.Expires), 0)
 	}
-	return r, c.clients.Save(name, &r)
+	return r, c.kept.Save(name, &r)
 }
 
 // unregister forgets what this client has registered, unless it has registered again since: a server that no longer knows a client
 // says so to the person only, who does not come back.
-func (c *Client) unregister(r registration) {
+func (c *clients) unregister(r registration) {
 	name := c.name("client", r.Issuer)
-	if known, err := c.clients.Read(name); err == nil && known.ID == r.ID && known.Redirect != "" {
-		_ = c.clients.Forget(name) // or the next sign-in fails as well
+	if known, err := c.kept.Read(name); err == nil && known.ID == r.ID && known.Redirect != "" {
+		_ = c.kept.Forget(name) // or the next sign-in fails as well
 	}
 }
 
 // method returns how a client with a secret, or without, authenticates.
-func (c *Client) method(as authorizationServer, secret string) string {
+func (c *clients) method(as authorizationServer, secret string) string {
 	switch {
 	case c.settings.AuthMethod != "":
 		return c.settings.AuthMethod
-	case c.key.key != nil && (secret == "" || slices.Contains(as.Methods, methodSigned)):
+	case c.signs && (secret == "" || slices.Contains(as.Methods, methodSigned)):
 		return methodSigned
 	case secret == "":
 		return methodNone
@@ -160,4 +170,18 @@ func (c *Client) method(as authorizationServer, secret string) string {
 		return methodPost
 	}
 	return methodBasic
+}
+
+// port returns the port that sign-ins lead back to: the one of the settings, or of the last registration, or 0 for any.
+func (c *clients) port(issuer string) int {
+	if c.settings.RedirectPort != 0 {
+		return c.settings.RedirectPort
+	}
+	if known, err := c.kept.Read(c.name("client", issuer)); err == nil {
+		if u, err := url.Parse(known.Redirect); err == nil {
+			port, _ := strconv.Atoi(u.Port())
+			return port
+		}
+	}
+	return 0
 }

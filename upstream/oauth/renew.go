@@ -16,7 +16,7 @@ import (
 func (c *Client) refresh(ctx context.Context, whose, stale string, g *grant) (*grant, error) {
 	switch {
 	case !c.settings.interactive():
-		return c.reissue(ctx, owner(whose), g)
+		return c.reissue(ctx, whose, g)
 	case g.Refresh == "":
 		return nil, fmt.Errorf("%w: the sign-in has expired", signin.ErrNoGrant)
 	}
@@ -26,7 +26,7 @@ func (c *Client) refresh(ctx context.Context, whose, stale string, g *grant) (*g
 	next := *g
 	form := tokenForm(grantRefresh, g.Resource, nil)
 	form.Set("refresh_token", g.Refresh)
-	answer, err := c.tokens(ctx, g.Token, c.configured(g.Client), form, g.binding)
+	answer, err := c.tokens.get(ctx, g.Token, c.clients.configured(g.Client), form, g.binding)
 	if err == nil {
 		err = next.take(answer, c.now())
 	}
@@ -37,7 +37,7 @@ func (c *Client) refresh(ctx context.Context, whose, stale string, g *grant) (*g
 	switch {
 	case isRefused && slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client"}, refused.code) && c.settings.ClientID == "",
 		isRefused && refused.code == "invalid_grant":
-		c.log.Info("the authorization server no longer accepts a sign-in", zap.String("upstream", c.config.Upstream), zap.String("code", c.code(refused.code)))
+		c.log.Info("the authorization server no longer accepts a sign-in", zap.String("upstream", c.upstream), zap.String("code", c.secrets.code(refused.code)))
 		return nil, signin.EndedError{Err: fmt.Errorf("%w: the authorization server no longer accepts the sign-in", signin.ErrNoGrant)}
 	case err != nil && g.Access != stale && c.now().Before(g.Expiry):
 		return g, nil // it is valid for some seconds still
@@ -49,26 +49,26 @@ func (c *Client) refresh(ctx context.Context, whose, stale string, g *grant) (*g
 
 // still reports, as an error, that the upstream no longer names the authorization server or the resource of a grant.
 func (c *Client) still(ctx context.Context, g *grant) error {
-	r, err := c.resource(ctx, g.Metadata, false)
+	r, err := c.discovery.resource(ctx, g.Metadata, false)
 	if err != nil {
 		return err
 	}
-	issuer, err := c.issuer(r, g)
+	issuer, err := c.discovery.issuer(r, g)
 	if err != nil {
 		return err
 	}
-	if !sameIssuer(issuer, g.Issuer) || r.Resource != g.Resource {
+	if !g.isOf(r, issuer) {
 		return fmt.Errorf("%w: the upstream has changed its authorization server or its identifier since the sign-in", signin.ErrNoGrant)
 	}
 	return nil
 }
 
 // reissue gets another token of a machine, for the scopes of the last.
-func (c *Client) reissue(ctx context.Context, o owner, g *grant) (*grant, error) {
+func (c *Client) reissue(ctx context.Context, o string, g *grant) (*grant, error) {
 	if err := c.still(ctx, g); err != nil {
 		return nil, err
 	}
-	as, err := c.server(ctx, g.Issuer, false)
+	as, err := c.discovery.server(ctx, g.Issuer, false)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +92,8 @@ func (t target) binding() (*binding, error) {
 }
 
 // issue gets a grant of a machine.
-func (c *Client) issue(ctx context.Context, o owner, t target) (*grant, error) {
-	r, err := c.register(ctx, t.server, "", false)
+func (c *Client) issue(ctx context.Context, o string, t target) (*grant, error) {
+	r, err := c.clients.register(ctx, t.server, "", false)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (c *Client) issue(ctx context.Context, o owner, t target) (*grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.machine(ctx, t.server, r, t.resource.Resource, t.scopes, b)
+	answer, err := c.tokens.machine(ctx, t.server, r, t.resource.Resource, t.scopes, b)
 	if err != nil {
 		return nil, err
 	}
@@ -110,15 +110,15 @@ func (c *Client) issue(ctx context.Context, o owner, t target) (*grant, error) {
 }
 
 // granted returns the grant that an answer makes.
-func (c *Client) granted(o owner, t target, r registration, answer answered, b *binding) (*grant, error) {
+func (c *Client) granted(o string, t target, r registration, answer answered, b *binding) (*grant, error) {
 	now := c.now()
 	if r.ID == c.settings.ClientID {
 		r.Secret = ""
 	}
 	g := &grant{
-		Upstream: c.config.Upstream, Resource: t.resource.Resource, Metadata: t.resource.metadata, Issuer: t.server.Issuer,
+		Upstream: c.upstream, Resource: t.resource.Resource, Metadata: t.resource.metadata, Issuer: t.server.Issuer,
 		Token: t.server.Token, Revocation: t.server.Revocation, Client: r, Requested: t.scopes,
-		Grant: signin.Grant{Principal: string(o), Scopes: t.scopes, Created: now}, binding: b,
+		Grant: signin.Grant{Principal: o, Scopes: t.scopes, Created: now}, binding: b,
 	}
 	if b != nil {
 		g.Key = b.kept

@@ -56,41 +56,49 @@ func (s Settings) interactive() bool { return s.Flow == "" || s.Flow == FlowAuto
 
 // Validate returns what is wrong with the settings, as a clause that begins with the name of one.
 func (s Settings) Validate() error {
-	var key error
 	if s.PrivateKey != "" {
-		_, key = parseKey(s.PrivateKey, s.SigningAlgorithm)
-	}
-	idp := s.IdentityProvider
-	switch {
-	case key != nil:
-		return fmt.Errorf("private_key: %w", key)
-	case s.SigningAlgorithm != "" && s.PrivateKey == "":
-		return errors.New("signing_algorithm requires private_key")
-	case s.ClientSecret != "" && s.ClientID == "":
-		return errors.New("client_secret requires client_id")
-	case s.AuthMethod == methodSigned && s.PrivateKey == "":
-		return errors.New("token_endpoint_auth_method private_key_jwt requires private_key")
-	case (s.AuthMethod == methodBasic || s.AuthMethod == methodPost) && s.ClientID != "" && s.ClientSecret == "":
-		return fmt.Errorf("token_endpoint_auth_method %s requires client_secret", s.AuthMethod)
-	case s.PerPrincipal && !s.interactive():
-		return fmt.Errorf("per_principal requires the flow auto: with %s nobody signs in", s.Flow)
-	case s.Flow == FlowClientCredentials && (s.ClientID == "" || s.ClientSecret == "" && s.PrivateKey == ""):
-		return errors.New("flow client_credentials requires client_id, and client_secret or private_key")
-	case (s.Flow == FlowJWTBearer || s.Flow == FlowEnterprise) && (s.AssertionFile == "" || s.ClientID == ""):
-		return fmt.Errorf("flow %s requires client_id and assertion_file", s.Flow)
-	case s.Flow == FlowEnterprise && (idp.TokenEndpoint == "" || idp.ClientID == ""):
-		return errors.New("flow enterprise requires token_endpoint and client_id of identity_provider")
-	case slices.ContainsFunc(s.Scopes, func(scope string) bool { return strings.ContainsAny(scope, " \"\\\t\r\n") || scope == "" }):
-		return errors.New("scopes has one that is empty, or has a space, quote or backslash")
-	}
-	if s.ClientMetadataURL != "" {
-		if u, err := url.Parse(s.ClientMetadataURL); err != nil || u.Scheme != "https" || u.Host == "" || u.Path == "" || u.Path == "/" || u.Fragment != "" || u.User != nil {
-			return errors.New("client_metadata_url is no https address with a path")
+		if _, err := parseKey(s.PrivateKey, s.SigningAlgorithm); err != nil {
+			return fmt.Errorf("private_key: %w", err)
 		}
 	}
-	for name, address := range map[string]string{"issuer": s.Issuer, "resource": s.Resource, "identity_provider.token_endpoint": idp.TokenEndpoint} {
-		if u, err := url.Parse(address); address != "" && (err != nil || u.Host == "" || u.Fragment != "" || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u))) {
-			return fmt.Errorf("%s is no https address", name)
+	secret, idp := s.ClientSecret != "" || s.PrivateKey != "", s.IdentityProvider
+	asserts := s.Flow == FlowJWTBearer || s.Flow == FlowEnterprise
+	unusual := func(scope string) bool { return strings.ContainsAny(scope, " \"\\\t\r\n") || scope == "" }
+	address := func(text string, fits func(*url.URL) bool) bool {
+		u, err := url.Parse(text)
+		return text == "" || err == nil && u.Host != "" && u.Fragment == "" && fits(u)
+	}
+	web := func(u *url.URL) bool { return u.Scheme == "https" || u.Scheme == "http" && isLoopback(u) }
+	document := func(u *url.URL) bool { return u.Scheme == "https" && u.User == nil && u.Path != "" && u.Path != "/" }
+	for _, rule := range []struct {
+		broken bool
+		says   string
+	}{
+		{s.SigningAlgorithm != "" && s.PrivateKey == "", "signing_algorithm requires private_key"},
+		{s.ClientSecret != "" && s.ClientID == "", "client_secret requires client_id"},
+		{s.AuthMethod == methodSigned && s.PrivateKey == "", "token_endpoint_auth_method private_key_jwt requires private_key"},
+		{
+			(s.AuthMethod == methodBasic || s.AuthMethod == methodPost) && s.ClientID != "" && s.ClientSecret == "",
+			"token_endpoint_auth_method " + s.AuthMethod + " requires client_secret",
+		},
+		{s.PerPrincipal && !s.interactive(), "per_principal requires the flow auto: with " + s.Flow + " nobody signs in"},
+		{
+			s.Flow == FlowClientCredentials && (s.ClientID == "" || !secret),
+			"flow client_credentials requires client_id, and client_secret or private_key",
+		},
+		{asserts && (s.AssertionFile == "" || s.ClientID == ""), "flow " + s.Flow + " requires client_id and assertion_file"},
+		{
+			s.Flow == FlowEnterprise && (idp.TokenEndpoint == "" || idp.ClientID == ""),
+			"flow enterprise requires token_endpoint and client_id of identity_provider",
+		},
+		{slices.ContainsFunc(s.Scopes, unusual), "scopes has one that is empty, or has a space, quote or backslash"},
+		{!address(s.ClientMetadataURL, document), "client_metadata_url is no https address with a path"},
+		{!address(s.Issuer, web), "issuer is no https address"},
+		{!address(s.Resource, web), "resource is no https address"},
+		{!address(idp.TokenEndpoint, web), "identity_provider.token_endpoint is no https address"},
+	} {
+		if rule.broken {
+			return errors.New(rule.says)
 		}
 	}
 	return nil

@@ -87,9 +87,9 @@ func (s signer) jwt(header, claims map[string]any) (string, error) {
 const assertionLife = time.Minute
 
 // assertion authenticates a client at the authorization server of an issuer (RFC 7523).
-func (c *Client) assertion(clientID, issuer string) (string, error) {
-	now := c.now()
-	return c.key.jwt(nil, map[string]any{
+func (t *tokens) assertion(clientID, issuer string) (string, error) {
+	now := t.now()
+	return t.key.jwt(nil, map[string]any{
 		"iss": clientID, "sub": clientID, "aud": issuer, "jti": signin.Secret(16), "iat": now.Unix(), "exp": now.Add(assertionLife).Unix(),
 	})
 }

@@ -1,15 +1,12 @@
 package oauth
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/oauth2"
@@ -20,13 +17,10 @@ import (
 
 // SignInRequired is the error of a request that only a person can have accepted.
 type SignInRequired struct {
-	Upstream string
-	Why      string   // a clause for people
-	Scopes   []string // that are asked for; empty if that is up to the server
-	Command  string   // signs in as well, at the machine of the server
+	Why string // a clause for people
 
 	client    *Client
-	owner     owner
+	owner     string
 	principal string // of whoever made the request
 	target    target
 	another   bool // registration, since the person tries again
@@ -45,15 +39,16 @@ func (e *SignInRequired) Ask(ctx context.Context) (*signin.Refusal, error) {
 	own := *e
 	own.principal = principalIn(ctx) // the connection of all callers is nobody's, and its page asks for the token of who calls
 	e = &own
+	command := e.client.command("login")
 	return signin.Need{
-		Why: e.Why, Message: "Sign in to continue.", Command: e.Command, Paste: e.Command + " --paste" + signin.For(string(e.owner)), Host: e.client.config.Host,
+		Why: e.Why, Message: "Sign in to continue.", Command: command, Paste: command + " --paste" + signin.For(e.owner), Host: e.client.config.Host,
 		Begin: func() (*signin.Flow, error) { return e.Begin(ctx) },
 	}.Ask(ctx)
 }
 
 // whySignIn returns why a person has to sign in.
 func (c *Client) whySignIn(n need, at situation) string {
-	name := "upstream " + c.config.Upstream
+	name := "upstream " + c.upstream
 	switch {
 	case n.stepUp:
 		return "the sign-in to " + name + " does not cover this: it lacks the permission " + clean(strings.Join(n.sent.Lacks(n.said.Scopes), ", "))
@@ -83,7 +78,7 @@ func (c *Client) Paste(ctx context.Context, principal string) (*signin.Pasted, e
 	if err != nil {
 		return nil, err
 	}
-	redirect := c.config.Unused(c.port(e.target.server.Issuer))
+	redirect := c.config.Unused(c.clients.port(e.target.server.Issuer))
 	a, err := c.prepare(ctx, e.target, redirect, e.another)
 	if err != nil {
 		return nil, err
@@ -95,13 +90,16 @@ func (c *Client) Paste(ctx context.Context, principal string) (*signin.Pasted, e
 // challenge may say where its metadata is.
 func (c *Client) require(ctx context.Context, principal string) (*SignInRequired, error) {
 	if !c.settings.interactive() {
-		return nil, &httpcall.Failure{Type: "unsupported_option", Message: "upstream " + c.config.Upstream + " is signed in to without a person: its flow is " + c.settings.Flow, Hint: "There is nothing to do."}
+		return nil, &httpcall.Failure{
+			Type: "unsupported_option", Message: "upstream " + c.upstream + " is signed in to without a person: its flow is " + c.settings.Flow,
+			Hint: "There is nothing to do.",
+		}
 	}
 	o, err := c.ownerOf(principal)
 	if err != nil {
 		return nil, err
 	}
-	said, err := c.probe(ctx)
+	said, err := c.discovery.probe(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -111,30 +109,7 @@ func (c *Client) require(ctx context.Context, principal string) (*SignInRequired
 		return nil, err
 	}
 	t, err := c.target(ctx, n, at, true)
-	return &SignInRequired{Upstream: c.config.Upstream, Why: c.whySignIn(n, situation{}), Command: c.login(), client: c, owner: o, principal: principal, another: true, target: t}, err
-}
-
-// probe returns the challenge of the upstream.
-func (c *Client) probe(ctx context.Context) (challenge, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.answer)
-	defer cancel()
-	message := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.config.URL, bytes.NewReader(message))
-	if err != nil {
-		return challenge{}, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	res, err := c.config.HTTP.RoundTrip(req)
-	if err != nil {
-		return challenge{}, httpcall.Explain(err)
-	}
-	res.Body.Close()
-	if res.StatusCode != http.StatusUnauthorized {
-		return challenge{}, nil // it may require a token only for some requests
-	}
-	said, _ := challengeOf(res.Header)
-	return said, nil
+	return &SignInRequired{Why: c.whySignIn(n, situation{}), client: c, owner: o, principal: principal, another: true, target: t}, err
 }
 
 // attempt is a sign-in from the address that it begins with to the grant that it leads to. What it has learned of the
@@ -150,7 +125,7 @@ type attempt struct {
 
 // begin returns the sign-in that an error asks for.
 func (c *Client) begin(ctx context.Context, e *SignInRequired) (*signin.Flow, error) {
-	key := string(e.owner) + "\x00" + e.principal + "\x00" + strings.Join(e.target.scopes, " ") + "\x00" + e.target.server.Issuer
+	key := e.owner + "\x00" + e.principal + "\x00" + strings.Join(e.target.scopes, " ") + "\x00" + e.target.server.Issuer
 	if f := c.desk.Waiting(key); f != nil {
 		return f, nil
 	}
@@ -158,10 +133,10 @@ func (c *Client) begin(ctx context.Context, e *SignInRequired) (*signin.Flow, er
 		if f := c.desk.Waiting(key); f != nil {
 			return f, nil
 		}
-		if _, err := c.grants.Read(string(e.owner)); err != nil && !errors.Is(err, signin.ErrNoGrant) {
+		if _, err := c.grants.Read(e.owner); err != nil && !errors.Is(err, signin.ErrNoGrant) {
 			return nil, err // what would be kept could not replace it
 		}
-		redirect, release, err := c.desk.Listen(c.port(e.target.server.Issuer))
+		redirect, release, err := c.desk.Listen(c.clients.port(e.target.server.Issuer))
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +151,7 @@ func (c *Client) begin(ctx context.Context, e *SignInRequired) (*signin.Flow, er
 		}
 		f.OnDone("registration", func() {
 			if _, denied := errors.AsType[signin.DeniedError](f.Err()); f.Err() != nil && !denied {
-				c.unregister(a.client)
+				c.clients.unregister(a.client)
 			}
 		})
 		return f, nil
@@ -187,8 +162,8 @@ func (c *Client) begin(ctx context.Context, e *SignInRequired) (*signin.Flow, er
 func (c *Client) asks(e *SignInRequired, a *attempt, key string) signin.Request {
 	u, _ := url.Parse(a.server.Authorization) // was checked
 	return signin.Request{
-		Key: key, Title: "upstream " + c.config.Upstream, Account: "an account at " + u.Host, Provider: u.Host, Consent: a.consent,
-		Principal: cmp.Or(string(e.owner), "this server"), Caller: e.principal,
+		Key: key, Title: "upstream " + c.upstream, Account: "an account at " + u.Host, Provider: u.Host, Consent: a.consent,
+		Principal: cmp.Or(e.owner, "this server"), Caller: e.principal,
 		Complete: func(ctx context.Context, answer signin.Answer) (signin.Done, error) {
 			g, err := c.complete(ctx, e.owner, a, answer)
 			if err != nil {
@@ -199,24 +174,10 @@ func (c *Client) asks(e *SignInRequired, a *attempt, key string) signin.Request 
 	}
 }
 
-// port returns the port that sign-ins lead back to: the one of the settings, or of the last registration, or 0 for any.
-func (c *Client) port(issuer string) int {
-	if c.settings.RedirectPort != 0 {
-		return c.settings.RedirectPort
-	}
-	if known, err := c.clients.Read(c.name("client", issuer)); err == nil {
-		if u, err := url.Parse(known.Redirect); err == nil {
-			port, _ := strconv.Atoi(u.Port())
-			return port
-		}
-	}
-	return 0
-}
-
 // prepare checks that an authorization server can be signed in to safely, and returns the sign-in.
 func (c *Client) prepare(ctx context.Context, t target, redirect string, another bool) (*attempt, error) {
 	lacks := func(what string) error {
-		return c.refused("its authorization server "+clean(t.server.Issuer)+" "+what, "Report it to whoever runs the upstream.")
+		return c.refused("its authorization server "+clean(t.server.Issuer)+" "+what, reportUpstream)
 	}
 	switch {
 	case t.server.Authorization == "":
@@ -228,7 +189,7 @@ func (c *Client) prepare(ctx context.Context, t target, redirect string, another
 	case len(t.server.Grants) > 0 && !slices.Contains(t.server.Grants, grantCode):
 		return nil, lacks("does not support the grant type authorization_code")
 	}
-	client, err := c.register(ctx, t.server, redirect, another)
+	client, err := c.clients.register(ctx, t.server, redirect, another)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +226,7 @@ func (a *attempt) consent(redirect, state string) string {
 }
 
 // complete makes a grant of what the authorization server has sent a browser back with, and keeps it.
-func (c *Client) complete(ctx context.Context, o owner, a *attempt, answer signin.Answer) (*grant, error) {
+func (c *Client) complete(ctx context.Context, o string, a *attempt, answer signin.Answer) (*grant, error) {
 	u, _ := url.Parse(a.server.Authorization) // was checked
 	switch {
 	// An answer of another server is not even shown.
@@ -276,7 +237,7 @@ func (c *Client) complete(ctx context.Context, o owner, a *attempt, answer signi
 	case answer.Refused == "access_denied":
 		return nil, signin.DeniedError{Provider: u.Host}
 	case answer.Refused != "":
-		return nil, errors.New("an error was reported by " + u.Host + ", " + c.code(answer.Refused) + c.said(answer.Why))
+		return nil, errors.New("an error was reported by " + u.Host + ", " + c.secrets.code(answer.Refused) + c.secrets.said(answer.Why))
 	}
 	ctx, cancel := context.WithTimeout(ctx, signin.CompleteTime)
 	defer cancel()
@@ -284,7 +245,7 @@ func (c *Client) complete(ctx context.Context, o owner, a *attempt, answer signi
 	form.Set("code", answer.Code)
 	form.Set("redirect_uri", answer.Redirect)
 	form.Set("code_verifier", a.verifier)
-	got, err := c.tokens(ctx, a.server.Token, a.client, form, a.binding)
+	got, err := c.tokens.get(ctx, a.server.Token, a.client, form, a.binding)
 	if err != nil {
 		return nil, signin.Explained(err)
 	}
@@ -292,11 +253,11 @@ func (c *Client) complete(ctx context.Context, o owner, a *attempt, answer signi
 	if err != nil {
 		return nil, err
 	}
-	if err := c.grants.Replace(ctx, string(o), g); err != nil {
+	if err := c.grants.Replace(ctx, o, g); err != nil {
 		return nil, err
 	}
 	if c.config.SignedIn != nil {
-		c.config.SignedIn(string(o))
+		c.config.SignedIn(o)
 	}
 	return g, nil
 }

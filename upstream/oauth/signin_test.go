@@ -52,7 +52,7 @@ func TestSignIn(t *testing.T) {
 			c := w.client(with)
 			_, _, err := w.call(c, "user:ann", "tools/list")
 			e := required(t, err)
-			if !slices.Equal(e.Scopes, []string{"read"}) || e.Upstream != "notes" || e.Command != "toolserver upstream login notes" || !w.says(err, "requires a sign-in") {
+			if !slices.Equal(e.target.scopes, []string{"read"}) || e.client.command("login") != "toolserver upstream login notes" || !w.says(err, "requires a sign-in") {
 				t.Errorf("%+v", e)
 			}
 			if err := w.signIn(err); err != nil {
@@ -173,7 +173,7 @@ func TestStepUp(t *testing.T) {
 	w.signedIn(c, "user:ann")
 	status, _, err := w.call(c, "user:ann", "tools/call")
 	e := required(t, err)
-	if !slices.Equal(e.Scopes, []string{"read", "write"}) || !w.says(err, "lacks the permission write") {
+	if !slices.Equal(e.target.scopes, []string{"read", "write"}) || !w.says(err, "lacks the permission write") {
 		t.Errorf("%d %+v", status, e)
 	}
 	// The person does not agree, and is asked again.
@@ -559,7 +559,7 @@ func TestForgotten(t *testing.T) {
 	<-flow.Done() // the person gets no further than an error page
 	again := w.client()
 	for { // what is done after a sign-in is done in the background
-		if _, err := again.clients.Read(again.name("client", w.Issuer())); err != nil {
+		if _, err := again.clients.kept.Read(again.name("client", w.Issuer())); err != nil {
 			break
 		}
 		if t.Context().Err() != nil {

@@ -28,14 +28,14 @@ type Status struct {
 
 // Status returns the state of a principal's sign-in. The error is why it cannot be read; it is the Problem, too.
 func (c *Client) Status(principal string) (Status, error) {
-	s := Status{Upstream: c.config.Upstream, Flow: c.settings.Flow, Shared: !c.settings.PerPrincipal}
+	s := Status{Upstream: c.upstream, Flow: c.settings.Flow, Shared: !c.settings.PerPrincipal}
 	if s.Flow == "" {
 		s.Flow = FlowAuto
 	}
 	o, err := c.ownerOf(principal)
 	var g *grant
 	if err == nil {
-		g, err = c.grants.Read(string(o))
+		g, err = c.grants.Read(o)
 	}
 	switch {
 	case err == signin.ErrNoGrant:
@@ -64,7 +64,7 @@ func (c *Client) Logout(ctx context.Context, principal string) error {
 	if err != nil {
 		return err
 	}
-	return c.grants.SignOut(ctx, string(o), "End the access of toolserver at the service.", c.revoke)
+	return c.grants.SignOut(ctx, o, "End the access of toolserver at the service.", c.revoke)
 }
 
 // revoke ends a grant at its authorization server.
@@ -76,5 +76,5 @@ func (c *Client) revoke(ctx context.Context, g *grant) error {
 	if g.Refresh != "" {
 		form = url.Values{"token": {g.Refresh}, "token_type_hint": {"refresh_token"}}
 	}
-	return c.send(ctx, g.Revocation, c.configured(g.Client), form, nil, "the revocation", nil)
+	return c.tokens.send(ctx, g.Revocation, c.clients.configured(g.Client), form, nil, "the revocation", nil)
 }

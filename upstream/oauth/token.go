@@ -64,7 +64,7 @@ type serverError struct {
 func (e *serverError) Unwrap() error { return e.Failure }
 
 // serverFailure says what answers of an authorization server mean that are not of class 2xx.
-func (c *Client) serverFailure(what string) func(*httpcall.StatusError) error {
+func (r *requester) serverFailure(what string) func(*httpcall.StatusError) error {
 	return func(e *httpcall.StatusError) error {
 		var body struct {
 			Error string `json:"error"`
@@ -75,18 +75,18 @@ func (c *Client) serverFailure(what string) func(*httpcall.StatusError) error {
 			f.Message = what + " failed: " + f.Message
 			return f
 		}
-		return c.reported(what, e.Service, body.Error, body.Why, httpcall.Rules(nil).Failure(e, ""))
+		return r.reported(what, e.Service, body.Error, body.Why, httpcall.Rules(nil).Failure(e, ""))
 	}
 }
 
 // reported completes the failure of an error that an authorization server reports.
-func (c *Client) reported(what, host, code, why string, f *httpcall.Failure) error {
-	f.Message = what + " failed at " + host + " with " + c.code(code) + c.said(why)
+func (r *requester) reported(what, host, code, why string, f *httpcall.Failure) error {
+	f.Message = what + " failed at " + host + " with " + r.secrets.code(code) + r.secrets.said(why)
 	switch code {
 	case "invalid_client", "unauthorized_client":
-		f.Type, f.Hint = "bad_credentials", "Ask the person who runs the server to check client_id and how the client authenticates, in the section oauth of upstream "+c.config.Upstream+"."
+		f.Type, f.Hint = "bad_credentials", r.askToCheck("client_id and how the client authenticates,")
 	case "invalid_scope":
-		f.Hint = "Ask the person who runs the server to check scopes in the section oauth of upstream " + c.config.Upstream + "."
+		f.Hint = r.askToCheck("scopes")
 	case "invalid_grant":
 		f.Hint = "Sign in again."
 	default:
@@ -95,44 +95,44 @@ func (c *Client) reported(what, host, code, why string, f *httpcall.Failure) err
 	return &serverError{code, f}
 }
 
-// code returns an error code of a server as it may be shown.
-func (c *Client) code(text string) string {
-	for _, s := range c.Secrets() {
-		text = strings.ReplaceAll(text, s, "")
-	}
-	text = clean(text)
-	return text[:min(len(text), 60)]
+// askToCheck is the remedy of settings that are wrong.
+func (r *requester) askToCheck(what string) string {
+	return "Ask the person who runs the server to check " + what + " in the section oauth of upstream " + r.upstream + "."
 }
 
-// tokens requests a token of an authorization server, bound to a key unless that is nil.
-func (c *Client) tokens(ctx context.Context, endpoint string, r registration, form url.Values, b *binding) (answered, error) {
+// tokens requests tokens at authorization servers.
+type tokens struct {
+	*requester
+	key signer // signs assertions, if there is one
+}
+
+// get requests a token of an authorization server, bound to a key unless that is nil.
+func (t *tokens) get(ctx context.Context, endpoint string, r registration, form url.Values, b *binding) (answered, error) {
 	var got answered
-	if err := c.send(ctx, endpoint, r, form, b, "the request for a token", &got); err != nil {
+	if err := t.send(ctx, endpoint, r, form, b, "the request for a token", &got); err != nil {
 		return got, err
 	}
-	c.hide(got.Access, got.Refresh)
+	t.secrets.hide(got.Access, got.Refresh)
 	u, _ := url.Parse(endpoint) // was checked
 	switch {
 	case got.Error != "" && got.Access == "":
-		return got, c.reported("the request for a token", u.Host, got.Error, got.Why, &httpcall.Failure{Type: "http_status", Status: http.StatusOK})
+		return got, t.reported("the request for a token", u.Host, got.Error, got.Why, &httpcall.Failure{Type: "http_status", Status: http.StatusOK})
 	case got.Access == "" || len(got.Access) > maxToken || strings.ContainsFunc(got.Access, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return got, &httpcall.Failure{
-			Type: "bad_answer", Message: "the token endpoint of " + u.Host + " sent no access token that can be used", Hint: "Report it to whoever runs that server.",
-		}
+		return got, badAnswer("the token endpoint of "+u.Host+" sent no access token that can be used", reportServer)
 	}
 	return got, nil
 }
 
 // send posts a form to an endpoint at which the client authenticates, again if that wants a nonce in the proof of the key.
-func (c *Client) send(ctx context.Context, endpoint string, r registration, form url.Values, b *binding, what string, into any) error {
-	err := c.sendOnce(ctx, endpoint, r, form, b, what, into)
+func (t *tokens) send(ctx context.Context, endpoint string, r registration, form url.Values, b *binding, what string, into any) error {
+	err := t.sendOnce(ctx, endpoint, r, form, b, what, into)
 	if e, ok := errors.AsType[*serverError](err); ok && b != nil && e.code == errNonce {
-		return c.sendOnce(ctx, endpoint, r, form, b, what, into)
+		return t.sendOnce(ctx, endpoint, r, form, b, what, into)
 	}
 	return err
 }
 
-func (c *Client) sendOnce(ctx context.Context, endpoint string, r registration, form url.Values, b *binding, what string, into any) error {
+func (t *tokens) sendOnce(ctx context.Context, endpoint string, r registration, form url.Values, b *binding, what string, into any) error {
 	header := map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
 	switch r.Method {
 	case methodBasic:
@@ -142,7 +142,7 @@ func (c *Client) sendOnce(ctx context.Context, endpoint string, r registration, 
 		form.Set("client_id", r.ID)
 		form.Set("client_secret", r.Secret)
 	case methodSigned:
-		assertion, err := c.assertion(r.ID, r.Issuer)
+		assertion, err := t.assertion(r.ID, r.Issuer)
 		if err != nil {
 			return err
 		}
@@ -153,16 +153,16 @@ func (c *Client) sendOnce(ctx context.Context, endpoint string, r registration, 
 		form.Set("client_id", r.ID)
 	}
 	if u, err := url.Parse(endpoint); err == nil && b != nil {
-		proof, err := b.proof(http.MethodPost, u, c.nonce(u), "", c.now())
+		proof, err := b.proof(http.MethodPost, u, t.nonces.of(u), "", t.now())
 		if err != nil {
 			return err
 		}
 		header["DPoP"] = proof
 	}
 	for _, name := range []string{"code", "code_verifier", "refresh_token", "assertion", "subject_token", "client_assertion", "token"} {
-		c.hide(form.Get(name))
+		t.secrets.hide(form.Get(name))
 	}
-	return c.request(ctx, httpcall.Request{URL: endpoint, Body: []byte(form.Encode()), Header: header}, into, c.serverFailure(what))
+	return t.request(ctx, httpcall.Request{URL: endpoint, Body: []byte(form.Encode()), Header: header}, into, t.serverFailure(what))
 }
 
 // tokenForm returns what all requests for a token of the upstream have in common.
@@ -175,27 +175,27 @@ func tokenForm(grantType, resource string, scopes []string) url.Values {
 }
 
 // machine requests a token that no person is needed for.
-func (c *Client) machine(ctx context.Context, as authorizationServer, r registration, resource string, scopes []string, b *binding) (answered, error) {
-	if c.settings.Flow == FlowClientCredentials {
-		return c.tokens(ctx, as.Token, r, tokenForm(grantClient, resource, scopes), b)
+func (t *tokens) machine(ctx context.Context, as authorizationServer, r registration, resource string, scopes []string, b *binding) (answered, error) {
+	if t.settings.Flow == FlowClientCredentials {
+		return t.get(ctx, as.Token, r, tokenForm(grantClient, resource, scopes), b)
 	}
-	assertion, err := c.readAssertion()
+	assertion, err := t.readAssertion()
 	if err != nil {
 		return answered{}, err
 	}
-	if c.settings.Flow == FlowEnterprise {
-		if assertion, err = c.exchange(ctx, as, assertion, resource, scopes); err != nil {
+	if t.settings.Flow == FlowEnterprise {
+		if assertion, err = t.exchange(ctx, as, assertion, resource, scopes); err != nil {
 			return answered{}, err
 		}
 	}
 	form := tokenForm(grantJWT, resource, scopes)
 	form.Set("assertion", assertion)
-	return c.tokens(ctx, as.Token, r, form, b)
+	return t.get(ctx, as.Token, r, form, b)
 }
 
 // exchange has the identity provider make an assertion for the authorization server of an ID token.
-func (c *Client) exchange(ctx context.Context, as authorizationServer, idToken, resource string, scopes []string) (string, error) {
-	idp := c.settings.IdentityProvider
+func (t *tokens) exchange(ctx context.Context, as authorizationServer, idToken, resource string, scopes []string) (string, error) {
+	idp := t.settings.IdentityProvider
 	form := tokenForm(grantExchange, resource, scopes)
 	form.Set("audience", as.Issuer)
 	form.Set("requested_token_type", typeIDJAG)
@@ -205,23 +205,26 @@ func (c *Client) exchange(ctx context.Context, as authorizationServer, idToken, 
 	if idp.ClientSecret != "" {
 		r.Method = methodPost
 	}
-	got, err := c.tokens(ctx, idp.TokenEndpoint, r, form, nil)
+	got, err := t.get(ctx, idp.TokenEndpoint, r, form, nil)
 	if err == nil && got.Issued != typeIDJAG {
-		err = &httpcall.Failure{Type: "bad_answer", Message: "the identity provider returned no ID-JAG", Hint: "Ask the person who runs the server to check identity_provider in the section oauth of upstream " + c.config.Upstream + "."}
+		err = badAnswer("the identity provider returned no ID-JAG", t.askToCheck("identity_provider"))
 	}
 	return got.Access, err
 }
 
 // readAssertion reads what is kept current by others, such as the token of a workload.
-func (c *Client) readAssertion() (string, error) {
+func (t *tokens) readAssertion() (string, error) {
 	failed := func(why string) error {
-		return &httpcall.Failure{Type: "io_error", Message: "the assertion_file of upstream " + c.config.Upstream + " cannot be used: " + why, Hint: "Ask the person who runs the server to correct that."}
+		return &httpcall.Failure{
+			Type: "io_error", Message: "the assertion_file of upstream " + t.upstream + " cannot be used: " + why,
+			Hint: "Ask the person who runs the server to correct that.",
+		}
 	}
-	info, err := os.Stat(c.settings.AssertionFile)
+	info, err := os.Stat(t.settings.AssertionFile)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxAnswer) {
 		return "", failed("it is no file of at most 1 MiB")
 	}
-	data, err := os.ReadFile(c.settings.AssertionFile)
+	data, err := os.ReadFile(t.settings.AssertionFile)
 	if cause, ok := errors.AsType[*os.PathError](err); ok {
 		err = cause.Err
 	}
@@ -232,6 +235,6 @@ func (c *Client) readAssertion() (string, error) {
 	if text == "" {
 		return "", failed("it is empty")
 	}
-	c.hide(text)
+	t.secrets.hide(text)
 	return text, nil
 }

@@ -31,12 +31,12 @@ func (c *Client) Transport(principal string) http.RoundTripper { return &transpo
 // RoundTrip sends a request, again if a new token helps.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := t.client
-	if origin(req.URL) != c.origin {
-		plain, err := c.with(req, req.Body, nil)
+	if origin(req.URL) != origin(c.base) {
+		plain, err := t.with(req, req.Body, nil)
 		if err != nil {
 			return nil, err
 		}
-		return c.config.HTTP.RoundTrip(plain)
+		return c.http.RoundTrip(plain)
 	}
 	ctx, principal := req.Context(), t.principal
 	if principal == "" {
@@ -51,7 +51,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
-	sent, err := c.grants.Current(ctx, string(o), "")
+	sent, err := c.grants.Current(ctx, o, "")
 	if err != nil && !errors.Is(err, signin.ErrNoGrant) {
 		closeBody(req)
 		return nil, err
@@ -62,15 +62,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		next, err := c.with(req, body, sent)
+		next, err := t.with(req, body, sent)
 		if err != nil {
 			return nil, err
 		}
-		res, err := c.config.HTTP.RoundTrip(next)
+		res, err := c.http.RoundTrip(next)
 		if err != nil {
 			return nil, err
 		}
-		newNonce := c.noteNonce(req.URL, res.Header)
+		newNonce := c.nonces.note(req.URL, res.Header)
 		said, _ := challengeOf(res.Header)
 		stepUp := res.StatusCode == http.StatusForbidden && said.Error == "insufficient_scope"
 		if res.StatusCode != http.StatusUnauthorized && (!stepUp || sent == nil) {
@@ -101,7 +101,7 @@ func closeBody(req *http.Request) {
 }
 
 // with returns a request with a body and the token of a grant, and with no other.
-func (c *Client) with(req *http.Request, body io.ReadCloser, g *grant) (*http.Request, error) {
+func (t *transport) with(req *http.Request, body io.ReadCloser, g *grant) (*http.Request, error) {
 	req = req.Clone(req.Context())
 	req.Body = body
 	req.Header.Del("Authorization")
@@ -111,7 +111,7 @@ func (c *Client) with(req *http.Request, body io.ReadCloser, g *grant) (*http.Re
 	case g.binding == nil:
 		req.Header.Set("Authorization", "Bearer "+g.Access)
 	default:
-		proof, err := g.binding.proof(req.Method, req.URL, c.nonce(req.URL), g.Access, c.now())
+		proof, err := g.binding.proof(req.Method, req.URL, t.client.nonces.of(req.URL), g.Access, t.client.now())
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ func (c *Client) with(req *http.Request, body io.ReadCloser, g *grant) (*http.Re
 
 // need is what an upstream has asked for.
 type need struct {
-	owner     owner
+	owner     string
 	principal string
 	said      challenge
 	sent      *grant // whose token was rejected, or has too few scopes; nil if none was sent
@@ -152,7 +152,7 @@ func (c *Client) admit(ctx context.Context, n need) (*grant, error) {
 		return at.kept, nil // somebody else has got it in the meantime
 	}
 	if at.bound && !n.stepUp && c.settings.interactive() && n.sent != nil {
-		g, err := c.grants.Current(ctx, string(n.owner), n.stale())
+		g, err := c.grants.Current(ctx, n.owner, n.stale())
 		if !errors.Is(err, signin.ErrNoGrant) {
 			return g, err
 		}
@@ -165,7 +165,7 @@ func (c *Client) admit(ctx context.Context, n need) (*grant, error) {
 	case !c.settings.interactive():
 		return c.issueShared(ctx, n, t)
 	}
-	return nil, &SignInRequired{Upstream: c.config.Upstream, Why: c.whySignIn(n, at), Scopes: t.scopes, Command: c.login(), client: c, owner: n.owner, principal: n.principal, target: t}
+	return nil, &SignInRequired{Why: c.whySignIn(n, at), client: c, owner: n.owner, principal: n.principal, target: t}
 }
 
 // situation is what an upstream says of itself, and what is kept for it.
@@ -177,20 +177,20 @@ type situation struct {
 }
 
 func (c *Client) situation(ctx context.Context, n need, fresh bool) (at situation, err error) {
-	if at.resource, err = c.resource(ctx, n.said.Metadata, fresh); err != nil {
+	if at.resource, err = c.discovery.resource(ctx, n.said.Metadata, fresh); err != nil {
 		return at, err
 	}
 	if at.kept, err = c.stored(n.owner); err != nil {
 		return at, err
 	}
-	at.issuer, err = c.issuer(at.resource, at.kept)
-	at.bound = at.kept != nil && sameIssuer(at.kept.Issuer, at.issuer) && at.kept.Resource == at.resource.Resource
+	at.issuer, err = c.discovery.issuer(at.resource, at.kept)
+	at.bound = at.kept != nil && at.kept.isOf(at.resource, at.issuer)
 	return at, err
 }
 
 // target returns what a grant is asked for.
 func (c *Client) target(ctx context.Context, n need, at situation, fresh bool) (target, error) {
-	server, err := c.server(ctx, at.issuer, fresh)
+	server, err := c.discovery.server(ctx, at.issuer, fresh)
 	return target{at.resource, server, c.scopes(at.resource, n, at.kept, at.bound), binds(n.said, server)}, err
 }
 
@@ -230,7 +230,7 @@ func subset(some, others []string) bool {
 func (c *Client) issueShared(ctx context.Context, n need, t target) (*grant, error) {
 	key := url.Values{"stale": {n.stale()}, "scope": t.scopes}.Encode()
 	return signin.Shared(ctx, &c.flights, "issue "+key, func(ctx context.Context) (*grant, error) {
-		unlock, err := c.grants.Lock(ctx, string(n.owner))
+		unlock, err := c.grants.Lock(ctx, n.owner)
 		if err != nil {
 			return nil, err
 		}
@@ -239,13 +239,13 @@ func (c *Client) issueShared(ctx context.Context, n need, t target) (*grant, err
 		if err != nil {
 			return nil, err
 		}
-		if kept != nil && kept.Usable(n.stale(), c.now()) && sameIssuer(kept.Issuer, t.server.Issuer) && kept.Resource == t.resource.Resource && subset(t.scopes, kept.Requested) {
+		if kept != nil && kept.Usable(n.stale(), c.now()) && kept.isOf(t.resource, t.server.Issuer) && subset(t.scopes, kept.Requested) {
 			return kept, nil // of another process
 		}
 		g, err := c.issue(ctx, n.owner, t)
 		if err != nil {
 			return nil, err
 		}
-		return g, c.grants.Save(string(n.owner), g)
+		return g, c.grants.Save(n.owner, g)
 	})
 }

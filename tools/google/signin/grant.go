@@ -2,8 +2,6 @@ package signin
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -65,10 +63,9 @@ type owner struct {
 	service   Service
 }
 
-// entry returns what a grant is kept as: nothing of what callers are called is in it.
+// entry returns what a grant is kept as.
 func (o owner) entry() signin.Entry {
-	sum := sha256.Sum256([]byte(o.principal))
-	name := hex.EncodeToString(sum[:])[:40]
+	name := signin.Hashed(string(o.principal))
 	return signin.Entry{Name: name, Label: string(o.service) + " " + name, Title: o.principal.Of(o.service)}
 }
 
