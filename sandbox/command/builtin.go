@@ -101,7 +101,7 @@ func (u *use) set() {
 			u.c.refuse("computed", "set gets "+quote(show(a))+", which is known only when it runs", "use set -- for parameters")
 			return
 		case a == "" || a == "-" || a == "--" || a[0] != '-' && a[0] != '+':
-			u.c.setParameters()
+			u.c.vars.setParameters()
 			return
 		case strings.ContainsAny(a, "akptP"), named && i+1 < len(args) && !isListed("options of set", args[i+1].s, unknown):
 			u.refuse("option", "set %s changes how commands are read", line(args))
@@ -127,7 +127,7 @@ func (u *use) readLine() {
 func (u *use) assigned(a arg, _ string) {
 	if name := u.c.varName(a, u.name); !u.c.refused {
 		u.c.checkEnvName(name, unknown, u.name)
-		u.c.assign(u.sh, name, u.value, name == a.s)
+		u.c.vars.assign(u.sh, name, u.value, name == a.s)
 	}
 }
 
@@ -137,7 +137,7 @@ func (u *use) unset(a arg, _ string) {
 	if name == "PATH" {
 		u.c.checkEnvName(name, unknown, "unset")
 	}
-	u.c.assign(u.sh, name, text(""), false)
+	u.c.vars.assign(u.sh, name, text(""), false)
 	u.sh.funcs = with(u.sh.funcs, name, nil)
 }
 
@@ -152,7 +152,7 @@ func (u *use) declared(a arg, _ string) {
 	}
 	name = c.varName(arg{s: name, many: a.many}, u.name)
 	if u.in.given("i") {
-		c.evaluate(name)
+		arithmetic{c, u.sh}.evaluate(name)
 	}
 	if u.in.given("f") && (u.name == "export" || u.in.given("x")) {
 		c.refuse("environment", u.name+" -f hands functions to other shells", "")
@@ -161,11 +161,11 @@ func (u *use) declared(a arg, _ string) {
 	switch {
 	case hasValue:
 		c.checkEnvName(name, text(value), u.name)
-		c.assign(u.sh, name, text(value), plain && name+"="+value == a.s)
+		c.vars.assign(u.sh, name, text(value), plain && name+"="+value == a.s)
 	case name == "PATH":
 		c.checkEnvName(name, text(""), u.name)
 	case u.name != "export" && u.name != "readonly":
-		c.assign(u.sh, name, text(""), false)
+		c.vars.assign(u.sh, name, text(""), false)
 	}
 }
 
@@ -183,6 +183,6 @@ func (c *checker) decl(sh *shell, d *syntax.DeclClause) {
 			argv = append(argv, text(a.Name.Value+"="+c.value(sh, a.Value).s))
 		}
 	}
-	c.place = d
+	c.vars.place = d
 	c.check(sh, argv, byName)
 }

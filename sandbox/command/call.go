@@ -21,7 +21,7 @@ func (c *checker) call(sh *shell, call *syntax.CallExpr, redirs []*syntax.Redire
 	if c.refused || len(argv) == 0 {
 		return nil
 	}
-	c.place = call
+	c.vars.place = call
 	c.check(sh, argv, inShell)
 	c.argv = argv
 	if len(argv) > 1 && argv[0].is("cat") && slices.ContainsFunc(redirs, func(r *syntax.Redirect) bool {
@@ -102,11 +102,6 @@ func (c *checker) check(sh *shell, argv []arg, from origin) {
 
 // inline checks the body of a function for one call.
 func (c *checker) inline(sh *shell, body *syntax.Stmt, args []arg) {
-	if c.depth++; c.depth > maxDepth {
-		c.refuse("too-complex", "functions call each other too deep", "")
-		return
-	}
-	defer func() { c.depth-- }()
 	inner := *sh
 	if inner.pos = args; join(args).many {
 		inner.pos = nil
@@ -118,8 +113,10 @@ func (c *checker) inline(sh *shell, body *syntax.Stmt, args []arg) {
 	default:
 		return
 	}
-	c.body(&inner, body)
-	sh.merge(&inner)
+	c.deeper("functions call each other too deep", func() {
+		c.body(&inner, body)
+		sh.merge(&inner)
+	})
 }
 
 // body checks the body of a function.

@@ -13,7 +13,6 @@ package command
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -79,7 +78,7 @@ func (p *Policy) Decide(req Request) (v Verdict) {
 			v = Verdict{Rule: "broken", Reason: "the command could not be checked, because of a mistake in the analysis", Hint: "write it in another way"}
 		}
 	}()
-	vars := &variables{byName: map[string]*variable{}}
+	vars := &variables{byName: map[string]*variable{}, home: p.Home, temp: p.Temp}
 	for _, name := range req.Env {
 		*vars.get(name) = variable{many: true, text: true}
 	}
@@ -87,7 +86,7 @@ func (p *Policy) Decide(req Request) (v Verdict) {
 	var file *syntax.File
 	for pass := 1; pass == 1 || vars.again; pass++ {
 		vars.restart(pass)
-		c = &checker{p: p, req: &req, paths: maxPaths, seen: map[string]string{}, asked: map[asked]bool{}, active: map[*syntax.Stmt]int{}, fed: map[string]printed{}, vars: vars}
+		c = newChecker(p, req.Dir, vars)
 		sh := &shell{dirs: []string{req.Dir}, pos: []arg{}, stdin: unknown}
 		if why := malformed(req.Command); why != "" {
 			c.refuse("malformed", why, "send one command of plain UTF-8 text")
@@ -136,140 +135,3 @@ func malformed(s string) string {
 // differently. It is about a backslash at the end of a line: bash lets it
 // continue no comment, but it joins the halves of $( and <(.
 var ambiguous = lazyregexp.New("(?m)(?:[$<>(\\[{!@?*+`]|(?:^|[ \t;&|()<>`])#.*)\\\\\n")
-
-// run parses and walks a whole script that runs in sh. The file is nil if it
-// was refused before it could be parsed.
-func (c *checker) run(sh *shell, src, what string, language syntax.LangVariant) *syntax.File {
-	if c.depth++; c.depth > maxDepth {
-		c.refuse("too-complex", "scripts are nested more than "+fmt.Sprint(maxDepth)+" deep", "")
-		return nil
-	}
-	defer func() { c.depth-- }()
-	if strings.Contains(src, "\\\n") && ambiguous().MatchString(src) {
-		c.refuse("ambiguous", what+" is read in two ways: a line ends with a backslash after a comment or within an operator", "put it on one line")
-		return nil
-	}
-	file, err := syntax.NewParser(syntax.Variant(language)).Parse(strings.NewReader(src), "")
-	if err != nil {
-		c.refuse("syntax", what+" is not valid bash: "+err.Error(), "check the quoting; a command that cannot be parsed is refused")
-		return nil
-	}
-	c.stmts(sh, file.Stmts)
-	c.uncalled(sh, file)
-	return file
-}
-
-// plain returns the arguments of file, which are those of the last call, if it is one simple command of literals.
-func (c *checker) plain(file *syntax.File) []string {
-	if file == nil || len(file.Stmts) != 1 || len(c.argv) == 0 {
-		return nil
-	}
-	st, literal := file.Stmts[0], true
-	syntax.Walk(st, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.Stmt:
-			literal = !n.Negated && !n.Background && !n.Coprocess && !n.Disown && len(n.Redirs) == 0
-		case *syntax.CallExpr:
-			literal = literal && len(n.Assigns) == 0
-		case nil, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.Comment:
-		default:
-			literal = false
-		}
-		return literal
-	})
-	name := c.argv[0].s
-	builtin := c.p.builtin(name)
-	if !literal || name == "" || builtin && !c.p.alike(name) {
-		return nil
-	}
-	var argv []string
-	for _, a := range c.argv {
-		if !a.exact() || a.odd || builtin && (strings.HasPrefix(a.s, "-") || strings.Contains(a.s, `\`)) {
-			return nil
-		}
-		argv = append(argv, a.s)
-	}
-	return argv
-}
-
-// alike reports whether a builtin is, without options and escapes, no different as a program, and that may
-// start by the lists.
-func (p *Policy) alike(name string) bool {
-	listed := func(r *rule) bool { return r.text == name }
-	return slices.Contains([]string{"true", "false", "echo"}, name) && len(p.denied) == 0 && (p.any || slices.ContainsFunc(p.allowed, listed))
-}
-
-// checker walks one request. After the first refusal it goes on as little as
-// it can: refused is looked at before every command.
-type checker struct {
-	p        *Policy
-	req      *Request
-	v        Verdict
-	refused  bool
-	depth    int
-	steps    int
-	paths    int                  // looks for paths that may still be taken
-	program  string               // that is being decided on
-	argv     []arg                // of the last simple command
-	unread   bool                 // part of the text was not understood
-	declared bool                 // a function was declared
-	active   map[*syntax.Stmt]int // how often the bodies of functions are being checked; 0 for done
-	seen     map[string]string    // resolved paths
-	asked    map[asked]bool
-	said     []printed          // the commands so far whose output is captured
-	fed      map[string]printed // what the files of process substitutions hold
-
-	vars  *variables
-	place syntax.Node // that assigns
-}
-
-// refuse ends the analysis with a refusal if there is a list of commands. Without
-// one it goes on.
-func (c *checker) refuse(rule, reason, hint string) {
-	if c.p.listed {
-		c.deny(rule, reason, hint)
-	}
-	switch rule {
-	case "syntax", "ambiguous", "too-complex", "malformed":
-		c.unread = true
-	}
-}
-
-// deny ends the analysis with a refusal; only the first one counts.
-func (c *checker) deny(rule, reason, hint string) {
-	if c.refused {
-		return
-	}
-	c.refused = true
-	if hint == "" && (rule == "not-allowed" || strings.HasPrefix(rule, "denied: ")) {
-		hint = c.p.hint(c.program)
-	}
-	c.v.Rule, c.v.Reason, c.v.Hint = clean(rule, 80), clean(reason, maxText), clean(hint, 400)
-}
-
-// step counts work and reports whether to go on.
-func (c *checker) step() bool {
-	if c.steps++; c.steps > maxSteps {
-		c.refuse("too-complex", fmt.Sprintf("the command has more than %d parts to check", maxSteps), "split it into several commands")
-	}
-	return !c.refused && c.steps <= maxSteps
-}
-
-// line shows an argument list in a message.
-func line(argv []arg) string { return clean(join(argv).s, 80) }
-
-// clean makes s fit for a message: one line, printable, at most n bytes.
-func clean(s string, n int) string {
-	if s = show(s); len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "") + "…"
-	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case !unicode.IsPrint(r):
-			return '�'
-		}
-		return r
-	}, s)
-}

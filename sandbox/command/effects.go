@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -50,7 +49,7 @@ func effects() map[string]effect {
 		"C":   func(u *use, _ arg, _ string) { u.text = true },
 		"R":   func(u *use, _ arg, _ string) { u.target = true },
 		"f":   func(u *use, value arg, _ string) { u.runFile("f", value) },
-		"M":   func(u *use, value arg, _ string) { u.c.arithText(u.sh, value.s) },
+		"M":   func(u *use, value arg, _ string) { arithmetic{u.c, u.sh}.text(value.s) },
 		"P": func(u *use, value arg, what string) {
 			u.drop = true
 			u.read(value, what)
@@ -81,22 +80,11 @@ func effects() map[string]effect {
 		"git-config": (*use).gitSetConfig, "cd": (*use).cd, "eval": (*use).eval, "source": (*use).source,
 		"trap": (*use).trap, "test": (*use).test, "set": (*use).set, "read": (*use).readLine,
 		"popd":  func(u *use) { u.sh.dirs = nil },
-		"shift": func(u *use) { u.c.setParameters() },
+		"shift": func(u *use) { u.c.vars.setParameters() },
 	} {
 		table["@"+name] = func(u *use, _ arg, _ string) { hook(u) }
 	}
 	return table
-}
-
-// actsAs applies the lists to name, because an option does what it does.
-func (c *checker) actsAs(sh *shell, name, who string) {
-	argv := []arg{text(name)}
-	prog := c.identify(sh, name, byExec)
-	if r := c.p.deniedBy(prog, argv, nil); r != nil {
-		c.refuse("denied: "+r.text, who+" does what "+name+" does, which is denied", "")
-	} else if r, _ := c.p.allowedBy(prog, argv, nil); r == nil && !c.p.any {
-		c.refuse("not-allowed", who+" does what "+name+" does, which is not allowed", "")
-	}
 }
 
 func (u *use) inlineCode(what string) {
@@ -124,7 +112,7 @@ func (u *use) chdir(dir arg, what string) {
 // project checks a directory whose files decide what the program runs.
 func (u *use) project(dir arg, what string) {
 	u.chdir(dir, what)
-	home := realPath(u.c.req.Dir, &u.c.paths)
+	home := realPath(u.c.dir, &u.c.looks)
 	for _, d := range u.sh.dirs {
 		path, err := u.c.resolve(d)
 		if err == nil && (path == home || strings.HasPrefix(path, strings.TrimSuffix(home, "/")+"/")) {
@@ -142,21 +130,6 @@ func (u *use) module(name arg, what string) {
 	if markAt(name.s) >= 0 || isListed("python modules", name.s, unknown) {
 		u.inlineCode(what + " " + show(name.s))
 	}
-}
-
-// joined returns dir as seen from each of dirs.
-func joined(dirs []string, dir string) []string {
-	if strings.HasPrefix(dir, "/") {
-		return []string{dir}
-	}
-	var out []string
-	for _, d := range dirs {
-		if len(d)+len(dir) > maxPath {
-			return nil // too long to be worth following
-		}
-		out = append(out, strings.TrimSuffix(d, "/")+"/"+dir)
-	}
-	return out
 }
 
 func (u *use) environment(a arg, _ string) {
@@ -201,21 +174,5 @@ func (c *checker) runText(sh *shell, a arg, who string, language syntax.LangVari
 		c.spelled(sh, a.s, "the code of "+who)
 	} else if strings.TrimSpace(s) != "" {
 		c.run(sh, s, "the text of "+who, language)
-	}
-}
-
-// copied refuses copying a denied program, which would run under another name.
-func (c *checker) copied(sh *shell, files []arg) {
-	for _, a := range files {
-		if !a.exact() || a.s == "" || strings.HasPrefix(a.s, "-") {
-			continue
-		}
-		for _, path := range joined(sh.dirs, a.s) {
-			info, _ := os.Stat(path)
-			if i := slices.IndexFunc(c.p.denied, func(r *rule) bool { return r.isFile(info) }); i >= 0 {
-				r := c.p.denied[i]
-				c.refuse("denied: "+r.text, "copying or linking "+a.s+" would give "+r.words[0]+" another name", "")
-			}
-		}
 	}
 }

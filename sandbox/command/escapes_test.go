@@ -36,7 +36,7 @@ func TestUnescape(t *testing.T) {
 		t.Fatal(err)
 	}
 	decoded := strings.Split(string(out), "\x00")
-	c := &checker{p: &Policy{}, vars: &variables{byName: map[string]*variable{}}}
+	c := newChecker(&Policy{}, "/", &variables{byName: map[string]*variable{}})
 	for i, text := range texts {
 		file, err := syntax.NewParser().Parse(strings.NewReader("x a$'"+text+"'b"), "")
 		if err != nil {

@@ -181,7 +181,7 @@ func (u *use) find() {
 			for _, s := range starts {
 				c.path(sh, s, "find -delete", true)
 			}
-			c.actsAs(sh, "rm", "find -delete")
+			c.actsAs("rm", "find -delete")
 		case strings.HasPrefix(a.s, "-fprint") || a.is("-fls"):
 			u.write(next, a.s)
 			i++
@@ -293,23 +293,4 @@ func (u *use) gitSetConfig() {
 		return
 	}
 	u.gitKey(ops[0], ops[1])
-}
-
-// mutating refuses destructive words after a sub-command that a rule allows,
-// unless the rule itself spells them out.
-func (c *checker) mutating(r *rule, prog program, sub string, args []arg) {
-	words := wordLists()["mutations"][prog.base+"."+sub]
-	if words == "" || len(r.words) > 2 {
-		return
-	}
-	for w := range strings.SplitSeq(words[1:], ",") {
-		for i, a := range args {
-			if strings.HasPrefix(w, "-") && optionIs(a.s, w) ||
-				!strings.HasPrefix(w, "-") && i > 0 && args[i-1].is(sub) && (a.is(w) || !a.exact()) {
-				c.refuse("mutating", prog.base+" "+sub+" "+w+" changes things, and the rule "+quote(r.text)+" is taken to allow looking",
-					"add "+quote(r.text+" "+w)+" to allowed_commands")
-				return
-			}
-		}
-	}
 }

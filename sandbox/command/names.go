@@ -16,7 +16,7 @@ import (
 
 // named checks the words of a program that s describes, which is nil for one that is not known. Those
 // that belong to another program are left to that.
-func (c *checker) named(sh *shell, s *spec, in *invocation, args []arg) {
+func (f *files) named(sh *shell, s *spec, in *invocation, args []arg) {
 	if s.is("t", "l", "@test", "@find", "+") && !in.gives("n") || s != nil && (in.gives("t") || s.quiet && in.quiet()) {
 		return
 	}
@@ -39,12 +39,12 @@ func (c *checker) named(sh *shell, s *spec, in *invocation, args []arg) {
 		case slices.Contains(data, a.s), option != "" && slices.Contains(data, value), s == nil && (textOption(before) || textOption(option)):
 		case s.has("!"), s.has("@make") && value != "", slices.Contains(code, a.s), option != "" && slices.Contains(code, value),
 			s == nil && (isListed("code options", before, a) || value != "" && isListed("code options", option, a)):
-			c.spelled(sh, a.s, "the code given to a program")
+			f.spelled(sh, a.s, "the code given to a program")
 			if option != "" {
-				c.name(sh, a.s, write, "a word of the command")
+				f.name(sh, a.s, write, "a word of the command")
 			}
 		default:
-			c.name(sh, a.s, write, "a word of the command")
+			f.name(sh, a.s, write, "a word of the command")
 		}
 	}
 }
@@ -57,23 +57,6 @@ func (in *invocation) gives(kind string) bool {
 // quiet reports whether all options are known to do nothing.
 func (in *invocation) quiet() bool {
 	return in.doubt.s == "" && !slices.ContainsFunc(in.opts, func(o optArg) bool { return o.option == nil || o.kind != "" && o.kind != "." })
-}
-
-// listed checks what a program prints that only looks at names, where another one takes that for names.
-func (c *checker) listed(sh *shell, p printed) {
-	for _, q := range p.some {
-		c.listed(sh, q)
-	}
-	if len(p.argv) == 0 {
-		return
-	}
-	s := c.p.programs[p.argv[0].s]
-	if s != nil && s.sub && len(p.argv) > 1 {
-		s = c.p.programs[p.argv[0].s+" "+p.argv[1].s]
-	}
-	if out := c.output(p); s.is("l", "t") && !out.exact() && !numeric(out) && !strings.Contains(out.s, "\n") {
-		c.named(sh, nil, nil, p.argv[1:])
-	}
 }
 
 // has reports whether an operand of the program is of this kind.
@@ -132,7 +115,7 @@ func textOption(name string) bool {
 
 // name checks what a word may stand for as a path: the word, what follows an option of one letter, and
 // the parts between = : @ and the like. Text with spaces in it counts only if there is such a file.
-func (c *checker) name(sh *shell, word string, write bool, what string) {
+func (f *files) name(sh *shell, word string, write bool, what string) {
 	if _, path, ok := strings.Cut(word, "file://"); ok {
 		word = path
 		if plain, err := url.PathUnescape(path); err == nil {
@@ -141,17 +124,17 @@ func (c *checker) name(sh *shell, word string, write bool, what string) {
 	} else if strings.Contains(word, "://") || strings.HasPrefix(word, "!") || strings.HasPrefix(word, ":!") || strings.HasPrefix(word, ":^") || strings.HasPrefix(word, ":(exclude") {
 		return
 	}
-	c.candidate(sh, word, write, what)
+	f.candidate(sh, word, write, what)
 	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(`=:@,;<>()|'"`, r) }) {
-		if c.candidate(sh, part, write, what); len(part) > 2 && part[0] == '-' {
-			c.candidate(sh, part[2:], write, what)
-			c.candidate(sh, strings.TrimLeft(part, "-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"), write, what)
+		if f.candidate(sh, part, write, what); len(part) > 2 && part[0] == '-' {
+			f.candidate(sh, part[2:], write, what)
+			f.candidate(sh, strings.TrimLeft(part, "-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"), write, what)
 		}
 	}
 }
 
 // spelled checks every name in text that is code.
-func (c *checker) spelled(sh *shell, code, what string) {
+func (f *files) spelled(sh *shell, code, what string) {
 	inName := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > 0x7f || strings.ContainsRune("._/~+%-", r)
 	}
@@ -161,46 +144,46 @@ func (c *checker) spelled(sh *shell, code, what string) {
 			n = len(rest)
 		}
 		if !strings.ContainsRune(")]}", rune(before)) || before == 0 { // there it is a member of something
-			c.candidate(sh, rest[:n], true, what)
+			f.candidate(sh, rest[:n], true, what)
 		}
 		if rest = rest[n:]; rest != "" {
 			before, rest = rest[0], rest[1:]
 		}
 	}
 	if decoded := codeEscapes().ReplaceAllStringFunc(code, unescape); decoded != code {
-		c.spelled(sh, decoded, what)
+		f.spelled(sh, decoded, what)
 	}
 }
 
 // codeEscapes matches characters in strings of most languages.
 var codeEscapes = lazyregexp.New(`\\(?:x[0-7][0-9a-fA-F]|x\{[0-7][0-9a-fA-F]\}|u00[0-7][0-9a-fA-F]|[01][0-7][0-7])`)
 
-func (c *checker) candidate(sh *shell, path string, write bool, what string) {
+func (f *files) candidate(sh *shell, path string, write bool, what string) {
 	if strings.HasPrefix(path, "~/") {
-		path = c.p.Home + path[1:]
+		path = f.p.Home + path[1:]
 	}
-	if len(path) < 2 || path[0] == '-' || c.refused || c.p.Paths.Forbidden == nil {
+	if len(path) < 2 || path[0] == '-' || f.refused || f.p.Paths.Forbidden == nil {
 		return
 	}
-	for _, full := range c.places(sh, path) {
+	for _, full := range f.places(sh, path) {
 		if markAt(path) < 0 && strings.ContainsAny(path, " \t\n") {
 			if _, err := os.Lstat(full); err != nil {
 				continue
 			}
 		}
-		c.forbidden(full, false, false, what+" names")
+		f.forbidden(full, false, false, what+" names")
 		if write {
-			c.forbidden(full, true, false, what+" names")
+			f.forbidden(full, true, false, what+" names")
 		}
 	}
 }
 
 // places returns the absolute paths that path may be, which are several where its lines are known one by one. In a
 // directory that is not known it is taken to be the one of the request.
-func (c *checker) places(sh *shell, path string) (all []string) {
+func (f *files) places(sh *shell, path string) (all []string) {
 	dirs := sh.dirs
 	if dirs == nil {
-		dirs = []string{c.req.Dir}
+		dirs = []string{f.dir}
 	}
 	if markAt(path) < 0 {
 		return joined(dirs, path)
@@ -212,17 +195,17 @@ func (c *checker) places(sh *shell, path string) (all []string) {
 }
 
 // forbidden refuses a path that no command may name. Strict is about all that its wildcards can mean.
-func (c *checker) forbidden(path string, write, strict bool, what string) {
-	if c.p.Paths.Forbidden == nil || c.refused {
+func (f *files) forbidden(path string, write, strict bool, what string) {
+	if f.p.Paths.Forbidden == nil || f.refused {
 		return
 	}
 	question := asked{show(path), write, strict}
-	if c.asked[question] {
+	if f.asked[question] {
 		return
 	}
-	c.asked[question] = true
-	if rule, reason := c.p.Paths.Forbidden(filepath.Clean(question.path), write, strict); rule != "" {
-		c.deny(rule, what+" "+question.path+", which "+reason, "")
+	f.asked[question] = true
+	if rule, reason := f.p.Paths.Forbidden(filepath.Clean(question.path), write, strict); rule != "" {
+		f.deny(rule, what+" "+question.path+", which "+reason, "")
 	}
 }
 

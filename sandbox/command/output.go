@@ -10,6 +10,14 @@ import (
 	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
+// outputs knows what commands print.
+type outputs struct {
+	*files
+	vars *variables
+	said []printed          // the commands so far whose output is captured
+	fed  map[string]printed // what the files of process substitutions hold
+}
+
 // printed is a simple command whose output is wanted, with what it reads, or some of those that print it. The zero value
 // prints what is not known.
 type printed struct {
@@ -52,11 +60,11 @@ var printings = sync.OnceValue(func() (table []printing) {
 })
 
 // output returns what is known of the text that a command prints, without trailing newlines.
-func (c *checker) output(p printed) arg {
-	if len(p.argv) == 0 || c.refused {
+func (o *outputs) output(p printed) arg {
+	if len(p.argv) == 0 || o.refused {
 		lines := []string{unknown.s} // in which further ones are found
 		for _, q := range p.some {
-			if out := c.output(q).s; out != unknown.s {
+			if out := o.output(q).s; out != unknown.s {
 				lines = append(lines, out)
 			}
 		}
@@ -81,8 +89,8 @@ func (c *checker) output(p printed) arg {
 		}
 		return unknown
 	case "mktemp":
-		if (len(args) == 0 || len(args) == 1 && args[0].is("-d")) && c.untouched("TMPDIR") {
-			return text(strings.TrimSuffix(cmp.Or(c.p.Temp, "/tmp"), "/") + "/tmp.\x01")
+		if (len(args) == 0 || len(args) == 1 && args[0].is("-d")) && o.vars.untouched("TMPDIR") {
+			return text(strings.TrimSuffix(cmp.Or(o.vars.temp, "/tmp"), "/") + "/tmp.\x01")
 		}
 		return unknown
 	}
@@ -186,6 +194,33 @@ func unescape(s string) string {
 			return b.String()
 		default:
 			b.WriteByte(byte(code))
+		}
+	}
+}
+
+// listed checks what a program prints that only looks at names, where another one takes that for names.
+func (o *outputs) listed(sh *shell, p printed) {
+	for _, q := range p.some {
+		o.listed(sh, q)
+	}
+	if len(p.argv) == 0 {
+		return
+	}
+	s := o.p.programs[p.argv[0].s]
+	if s != nil && s.sub && len(p.argv) > 1 {
+		s = o.p.programs[p.argv[0].s+" "+p.argv[1].s]
+	}
+	if out := o.output(p); s.is("l", "t") && !out.exact() && !numeric(out) && !strings.Contains(out.s, "\n") {
+		o.named(sh, nil, nil, p.argv[1:])
+	}
+}
+
+// substituted checks what the files of process substitutions hold, where that is names or code.
+func (o *outputs) substituted(sh *shell, args []arg) {
+	for _, a := range args {
+		if p, ok := o.fed[a.s[max(0, strings.Index(a.s, "/dev/fd/")):]]; ok {
+			o.listed(sh, p)
+			o.spelled(sh, o.output(p).s, "a process substitution")
 		}
 	}
 }

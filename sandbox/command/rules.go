@@ -111,41 +111,6 @@ func (p *Policy) names(name string) bool {
 	return slices.ContainsFunc(p.allowed, about) || slices.ContainsFunc(p.denied, about)
 }
 
-// permit applies the lists: denied first, then allowed. Words is the program
-// and its sub-command words, args all its arguments.
-func (c *checker) permit(prog program, words, args []arg) {
-	c.program = prog.base
-	shown := append([]arg{text(prog.name)}, words[1:]...)
-	if r := c.p.deniedBy(prog, words, args); r != nil {
-		what := line(shown)
-		if prog.real != "" && filepath.Base(prog.real) != prog.base {
-			what += " (" + prog.real + ")"
-		}
-		c.refuse("denied: "+r.text, what+" is denied", "")
-		return
-	}
-	if prog.builtin && (isListed("free builtins", prog.base, unknown) || prog.base == "command" && len(args) > 0 && (args[0].is("-v") || args[0].is("-V"))) {
-		return
-	}
-	if c.p.any {
-		listed := func(r *rule) bool { return r.path != "" && r.about(prog.base) && r.samePath(prog) }
-		if prog.path && !prog.trusted && c.p.OpaqueScripts == Deny && !slices.ContainsFunc(c.p.allowed, listed) {
-			c.refuse("opaque-scripts", prog.name+" is a program outside the directories of PATH",
-				"run an installed program by its name, or list this path in allowed_commands")
-		}
-		return
-	}
-	r, why := c.p.allowedBy(prog, words, args)
-	switch {
-	case r == nil && why != "":
-		c.refuse("args_deny", line(shown)+" may not get "+why, "leave "+why+" out")
-	case r == nil:
-		c.refuse("not-allowed", line(shown)+" is not allowed", "")
-	case len(r.words) > 1 && !r.rest:
-		c.mutating(r, prog, words[1].s, args)
-	}
-}
-
 // deniedBy returns the deny rule that the program falls under, by its name, the
 // name of its file, or the file itself.
 func (p *Policy) deniedBy(prog program, words, args []arg) *rule {
@@ -216,53 +181,6 @@ func (r *rule) isFile(file os.FileInfo) bool {
 
 func (r *rule) samePath(prog program) bool {
 	return filepath.Dir(r.path) == filepath.Dir(prog.real) && Like(filepath.Base(r.path), filepath.Base(prog.real)) || r.isFile(prog.file)
-}
-
-// program is what a command name stands for.
-type program struct {
-	name    string // as written
-	base    string // last element of the name
-	real    string // path with links resolved, if it was found
-	file    os.FileInfo
-	builtin bool
-	path    bool // the name is a path
-	trusted bool // the file is in a directory that is searched for programs
-}
-
-// identify finds out what name stands for.
-func (c *checker) identify(sh *shell, name string, from origin) program {
-	p := program{name: name, base: name, trusted: true}
-	if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7e }) && !c.p.names(name) {
-		c.refuse("unknown-name", "the program name "+quote(name)+" has characters outside ASCII", "")
-		return p
-	}
-	if !strings.Contains(name, "/") {
-		if p.builtin = from != byExec && c.p.builtin(name); !p.builtin {
-			p.real, p.file = c.p.LookPath(name)
-		}
-		return p
-	}
-	p.path, p.base = true, filepath.Base(name)
-	full := name
-	if !filepath.IsAbs(name) {
-		if len(sh.dirs) != 1 {
-			c.refuse("computed", "the program "+name+" is in a directory that is known only when the command runs", "use an absolute path")
-			return p
-		}
-		full = sh.dirs[0] + "/" + name
-	}
-	if magicLink().MatchString(full) {
-		c.refuse("computed", "the program path "+name+" stands for what a process has open", "use the program's name")
-		return p
-	}
-	p.real = realPath(full, &c.paths)
-	if c.paths < 0 {
-		c.refuse("too-complex", "the command names too many paths to look up", "split it into several commands")
-	}
-	p.file, _ = os.Stat(p.real)
-	_, bare := c.p.LookPath(p.base)
-	p.trusted = p.file != nil && bare != nil && os.SameFile(bare, p.file)
-	return p
 }
 
 // builtin reports whether bash runs name itself.

@@ -92,7 +92,7 @@ func parseSpec(line string, effects map[string]effect) *spec {
 			}
 			o.do = effects[o.kind]
 			if name, ok := strings.CutPrefix(o.kind, "~"); ok {
-				o.do = func(u *use, _ arg, what string) { u.c.actsAs(u.sh, name, u.name+" "+what) }
+				o.do = func(u *use, _ arg, what string) { u.c.actsAs(name, u.name+" "+what) }
 			}
 		}
 		o.names = strings.Split(spelling, "/")
@@ -175,16 +175,4 @@ func isListed(section, name string, value arg) bool {
 // specialVar reports whether assigning the variable does more to the shell, or less, than give it the value.
 func specialVar(name string) bool {
 	return isListed("changing variables", name, unknown) || isListed("code variables", name, unknown) && !strings.HasPrefix(name, "GIT_")
-}
-
-// checkEnvName refuses an assignment to a variable that changes what runs.
-func (c *checker) checkEnvName(name string, value arg, where string) {
-	if !isListed("code variables", name, value) || isListed("harmless variables", name, value) {
-		return
-	}
-	what := name + "=" + show(value.s)
-	if where != "" {
-		what = where + " " + name
-	}
-	c.refuse("environment", what+" changes which programs or code run later", "run the command without setting "+name)
 }

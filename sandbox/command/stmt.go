@@ -1,11 +1,44 @@
 package command
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
+
+// checker walks the text of a request. After the first refusal it goes on as little as it can.
+type checker struct {
+	outputs
+	declared bool                 // a function was declared
+	active   map[*syntax.Stmt]int // how often the bodies of functions are being checked; 0 for done
+}
+
+func newChecker(p *Policy, dir string, vars *variables) *checker {
+	found := &files{decision: &decision{p: p}, dir: dir, looks: maxPaths, seen: map[string]string{}, asked: map[asked]bool{}}
+	return &checker{outputs: outputs{files: found, vars: vars, fed: map[string]printed{}}, active: map[*syntax.Stmt]int{}}
+}
+
+// run parses and walks a whole script that runs in sh. The file is nil if it
+// was refused before it could be parsed.
+func (c *checker) run(sh *shell, src, what string, language syntax.LangVariant) (file *syntax.File) {
+	c.deeper("scripts are nested more than "+fmt.Sprint(maxDepth)+" deep", func() {
+		if strings.Contains(src, "\\\n") && ambiguous().MatchString(src) {
+			c.refuse("ambiguous", what+" is read in two ways: a line ends with a backslash after a comment or within an operator", "put it on one line")
+			return
+		}
+		parsed, err := syntax.NewParser(syntax.Variant(language)).Parse(strings.NewReader(src), "")
+		if err != nil {
+			c.refuse("syntax", what+" is not valid bash: "+err.Error(), "check the quoting; a command that cannot be parsed is refused")
+			return
+		}
+		file = parsed
+		c.stmts(sh, file.Stmts)
+		c.uncalled(sh, file)
+	})
+	return file
+}
 
 // maxUnrolled bounds the items of a for loop that are checked one by one.
 const maxUnrolled = 32
@@ -121,14 +154,14 @@ func (c *checker) command(sh *shell, st *syntax.Stmt) (out printed) {
 	case *syntax.FuncDecl:
 		c.declareFunc(sh, cmd)
 	case *syntax.ArithmCmd:
-		c.arith(sh, cmd.X)
+		arithmetic{c, sh}.expr(cmd.X)
 	case *syntax.LetClause:
 		c.check(sh, []arg{text("let")}, byName)
 		for _, x := range cmd.Exprs {
-			c.arith(sh, x)
+			arithmetic{c, sh}.expr(x)
 		}
 	case *syntax.TestClause:
-		c.testExpr(sh, cmd.X)
+		arithmetic{c, sh}.test(cmd.X)
 	case *syntax.DeclClause:
 		c.decl(sh, cmd)
 	case *syntax.TimeClause:
@@ -213,33 +246,112 @@ func (c *checker) forLoop(sh *shell, f *syntax.ForClause) {
 	if !ok {
 		cs := f.Loop.(*syntax.CStyleLoop)
 		for _, x := range []syntax.ArithmExpr{cs.Init, cs.Cond, cs.Post} {
-			c.arith(sh, x)
+			arithmetic{c, sh}.expr(x)
 		}
 		c.loop(sh, f.Do)
 		return
 	}
 	items := c.words(sh, iter.Items)
 	if !iter.InPos.IsValid() {
-		if items = c.parameters(sh); items == nil {
+		if items = c.vars.parameters(sh); items == nil {
 			items = []arg{unknowns}
 		}
 	}
 	name := iter.Name.Value
 	c.checkEnvName(name, unknown, "for")
-	c.place = f
+	c.vars.place = f
 	if f.Select || len(items) > maxUnrolled || c.vars.blind || c.vars.get(name).many { // else the body is checked with each
 		c.named(sh, nil, nil, items)
 	}
 	if f.Select || len(items) > maxUnrolled {
-		c.assign(sh, name, unknown, true)
+		c.vars.assign(sh, name, unknown, true)
 		c.loop(sh, f.Do)
 		return
 	}
 	for _, item := range items {
 		inner := *sh
-		c.place = f
-		c.assign(&inner, name, text(item.s), true)
+		c.vars.place = f
+		c.vars.assign(&inner, name, text(item.s), true)
 		c.stmts(&inner, f.Do)
 		sh.merge(&inner)
 	}
+}
+
+// redir checks a redirection against the path policy and notes what standard input becomes.
+func (c *checker) redir(sh *shell, r *syntax.Redirect) {
+	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
+		name := strings.Trim(r.N.Value, "{}")
+		c.checkEnvName(name, unknown, "redirection")
+		c.vars.place = r
+		c.vars.assign(sh, name, number, false)
+	}
+	stdin, input := unknown, r.N != nil && r.N.Value == "0"
+	switch r.Op {
+	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.WordHdoc, syntax.Hdoc, syntax.DashHdoc:
+		input = input || r.N == nil
+	}
+	switch r.Op {
+	case syntax.RdrIn:
+		stdin = c.output(c.fed[c.target(sh, r.Word, false)])
+	case syntax.RdrInOut, syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+		c.target(sh, r.Word, true)
+	case syntax.DplIn, syntax.DplOut:
+		if lit, ok := r.Word.Parts[0].(*syntax.Lit); ok && strings.HasPrefix(lit.Value, "-") && (lit.Value != "-" || len(r.Word.Parts) > 1) {
+			c.refuse("ambiguous", "a word is glued to >&-, which bash reads apart", "put a space after >&-")
+		} else if !numeric(c.value(sh, r.Word)) {
+			c.target(sh, r.Word, true)
+		}
+		stdin = c.output(c.fed["/dev/fd/"+r.Word.Lit()])
+	case syntax.WordHdoc:
+		stdin = c.value(sh, r.Word)
+	case syntax.Hdoc, syntax.DashHdoc:
+		stdin = c.hereDoc(sh, r)
+	default:
+		c.refuse("ambiguous", "a redirection is not of bash", "")
+	}
+	if input {
+		sh.stdin = stdin
+	} else if r.N != nil {
+		c.fed["/dev/fd/"+r.N.Value] = printed{argv: []arg{text("cat")}, in: stdin}
+	}
+}
+
+// hereDoc returns the text of a here-document.
+func (c *checker) hereDoc(sh *shell, r *syntax.Redirect) arg {
+	if r.Hdoc == nil {
+		return text("")
+	}
+	c.value(sh, r.Word)
+	for _, part := range r.Word.Parts {
+		if q, ok := part.(*syntax.SglQuoted); ok && q.Dollar && strings.Contains(q.Value, `\`) { // the parser looks for it as it is written
+			c.refuse("ambiguous", "the end of a here-document is spelled in escapes, which are read in two ways", "write its letters out")
+		}
+	}
+	quoted := r.Word.Lit() == "" || strings.Contains(r.Word.Lit(), `\`)
+	x := expander{c: c, sh: sh}
+	for _, part := range r.Hdoc.Parts {
+		if lit, ok := part.(*syntax.Lit); ok && quoted {
+			x.add(lit.Value)
+		} else {
+			x.quoted(part)
+		}
+	}
+	s := string(x.cur)
+	if r.Op == syntax.DashHdoc {
+		s = strings.ReplaceAll(strings.TrimLeft(s, "\t"), "\n\t", "\n")
+	}
+	return text(s)
+}
+
+// target checks the file of a redirection, and returns it.
+func (c *checker) target(sh *shell, w *syntax.Word, write bool) (file string) {
+	for _, a := range c.word(sh, w) {
+		file = a.s
+		if strings.HasPrefix(a.s, "/dev/tcp/") || strings.HasPrefix(a.s, "/dev/udp/") {
+			c.refuse("network", "the redirection "+show(a.s)+" opens a network connection", "")
+			return ""
+		}
+		c.path(sh, a, "the redirection", write)
+	}
+	return file
 }

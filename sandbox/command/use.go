@@ -2,8 +2,6 @@ package command
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,13 +56,6 @@ func (u *use) write(a arg, what string) { u.c.path(u.sh, a, u.name+" "+what, tru
 
 // apply checks args by a spec. Name is the table's name of the program.
 func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []arg) {
-	if c.depth++; c.depth > maxDepth {
-		c.refuse("too-complex", "programs that start programs are nested too deep", "")
-	}
-	defer func() { c.depth-- }()
-	if c.refused || c.depth > maxDepth {
-		return
-	}
 	in := s.takeApart(args)
 	if in.gives("C") || !s.has("s") && !s.has("f") && !s.has("@parallel") {
 		args = args[:len(args)-len(in.rest)] // the rest belongs to another program
@@ -84,14 +75,7 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 		inner.vars = nil // the program does not see them
 		u.sh = &inner
 	}
-	for _, o := range in.opts {
-		if o.option != nil && o.do != nil {
-			o.do(u, o.value, o.dashes+o.name)
-		}
-	}
-	if !c.refused && !u.quiet {
-		u.operands()
-	}
+	c.deeper("programs that start programs are nested too deep", u.effects)
 	reads := slices.ContainsFunc(in.opts, optArg.lists)
 	data := !reads && s.is(".", "r", "y", "l", "t", "sed", "awk", "@find")
 	if !prog.builtin && !s.sub && !data && (reads || !isListed("filters", name, unknown)) || name == "mapfile" || name == "readarray" {
@@ -102,13 +86,15 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 	}
 }
 
-// substituted checks what the files of process substitutions hold, where that is names or code.
-func (c *checker) substituted(sh *shell, args []arg) {
-	for _, a := range args {
-		if p, ok := c.fed[a.s[max(0, strings.Index(a.s, "/dev/fd/")):]]; ok {
-			c.listed(sh, p)
-			c.spelled(sh, c.output(p).s, "a process substitution")
+// effects checks what the options do, and then the operands.
+func (u *use) effects() {
+	for _, o := range u.in.opts {
+		if o.option != nil && o.do != nil {
+			o.do(u, o.value, o.dashes+o.name)
 		}
+	}
+	if !u.c.refused && !u.quiet {
+		u.operands()
 	}
 }
 
@@ -122,34 +108,6 @@ func (o optArg) lists() bool {
 
 // listing matches options whose values are lists of files.
 var listing = lazyregexp.New(`stdin|from-file|files0?-from|arg-file`)
-
-// mayStartWithDash reports whether a word that starts unknown may be an
-// option. A glob is looked up in the directory.
-func (c *checker) mayStartWithDash(sh *shell, a arg) bool {
-	if a.s[0] != anyName && a.s[0] != anyByte || sh.dirs == nil {
-		return true
-	}
-	dashed := func(path string) bool { return strings.HasPrefix(filepath.Base(path), "-") }
-	return slices.ContainsFunc(c.v.Writes, dashed) || // a file of such a name is being made
-		slices.ContainsFunc(sh.dirs, func(dir string) bool {
-			names, whole := list(dir)
-			return !whole || slices.ContainsFunc(names, dashed)
-		})
-}
-
-// list returns the names in a directory, and whether these are all.
-func list(dir string) (names []string, whole bool) {
-	if !isDir(dir) {
-		return nil, true
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, false
-	}
-	defer d.Close()
-	names, err = d.Readdirnames(10_000)
-	return names, (err == nil || err == io.EOF) && len(names) < 10_000
-}
 
 // operands checks the operands in the order that the spec names them.
 func (u *use) operands() {

@@ -24,6 +24,9 @@ type variables struct {
 	byName map[string]*variable
 	blind  bool // no value is known
 	again  bool // a conclusion was wrong
+
+	home, temp string      // the values of HOME and TMPDIR
+	place      syntax.Node // that assigns
 }
 
 // maxPasses bounds how often an analysis starts again before it takes no value
@@ -44,7 +47,7 @@ func (vs *variables) get(name string) *variable {
 
 // restart prepares the next pass: what is known of variables stays.
 func (vs *variables) restart(pass int) {
-	vs.again, vs.blind = false, vs.blind || pass == maxPasses
+	vs.again, vs.blind, vs.place = false, vs.blind || pass == maxPasses, nil
 	for _, v := range vs.byName {
 		*v = variable{many: v.many, text: v.text}
 	}
@@ -70,27 +73,27 @@ func numeric(value arg) bool { return strings.Trim(value.s, "0123456789-\x04") =
 
 // assign notes that the variable gets a value at the current place. The value
 // is followed from there unless followed is false.
-func (c *checker) assign(sh *shell, name string, value arg, followed bool) {
-	c.vars.update(name, c.place, followed && !sh.asynchronous, value)
+func (vs *variables) assign(sh *shell, name string, value arg, followed bool) {
+	vs.update(name, vs.place, followed && !sh.asynchronous, value)
 	if !followed {
 		value = unknown
 	}
 	if len(sh.vars) >= maxVars {
-		c.vars.forget()
+		vs.forget()
 	}
 	sh.vars = with(sh.vars, name, value)
 }
 
 // valueOf returns what is known of a variable.
-func (c *checker) valueOf(sh *shell, name string) arg {
+func (vs *variables) valueOf(sh *shell, name string) arg {
 	if isListed("numeric variables", name, number) {
 		return number
 	}
-	v := c.vars.get(name)
-	if c.vars.blind {
+	v := vs.get(name)
+	if vs.blind {
 		return unknown
 	}
-	if value := c.initial(sh, name); value != "" && c.untouched(name) {
+	if value := vs.initial(sh, name); value != "" && vs.untouched(name) {
 		return text(value)
 	}
 	value, known := sh.vars[name]
@@ -105,9 +108,9 @@ func (c *checker) valueOf(sh *shell, name string) arg {
 }
 
 // untouched reports whether the variable still has the value from the start.
-func (c *checker) untouched(name string) bool {
-	v := c.vars.get(name)
-	if c.vars.blind || v.many || v.place != nil {
+func (vs *variables) untouched(name string) bool {
+	v := vs.get(name)
+	if vs.blind || v.many || v.place != nil {
 		return false
 	}
 	v.read = true
@@ -115,12 +118,12 @@ func (c *checker) untouched(name string) bool {
 }
 
 // initial returns the value that a variable has from the start, if it is known.
-func (c *checker) initial(sh *shell, name string) string {
+func (vs *variables) initial(sh *shell, name string) string {
 	switch {
 	case name == "HOME":
-		return c.p.Home
+		return vs.home
 	case name == "TMPDIR":
-		return c.p.Temp
+		return vs.temp
 	case name == "PWD" && len(sh.dirs) == 1:
 		return sh.dirs[0]
 	}
@@ -128,9 +131,9 @@ func (c *checker) initial(sh *shell, name string) string {
 }
 
 // parameters returns the positional parameters, or nil if they are not known.
-func (c *checker) parameters(sh *shell) []arg {
-	v := c.vars.get("@")
-	if v.many || c.vars.blind {
+func (vs *variables) parameters(sh *shell) []arg {
+	v := vs.get("@")
+	if v.many || vs.blind {
 		return nil
 	}
 	v.read = true
@@ -138,17 +141,7 @@ func (c *checker) parameters(sh *shell) []arg {
 }
 
 // setParameters notes that the positional parameters change on the way.
-func (c *checker) setParameters() { c.vars.update("@", nil, false, unknown) }
-
-// evaluate notes that arithmetic evaluates the value of the variable as an
-// expression, and refuses if that may be more than a number.
-func (c *checker) evaluate(name string) {
-	v := c.vars.get(name)
-	v.read = true
-	if (v.text || specialVar(name) || !syntax.ValidName(name)) && !isListed("numeric variables", name, number) {
-		c.refuseArith(name)
-	}
-}
+func (vs *variables) setParameters() { vs.update("@", nil, false, unknown) }
 
 // assignment checks an assignment: what it evaluates, and the variable it sets.
 // It is followed if it takes effect in this shell.
@@ -159,38 +152,28 @@ func (c *checker) assignment(sh *shell, a *syntax.Assign, followed bool) {
 	name := a.Name.Value
 	value := c.value(sh, a.Value)
 	if a.Index != nil {
-		c.subscript(sh, a.Index)
+		arithmetic{c, sh}.subscript(a.Index)
 	}
 	if a.Naked {
 		return
 	}
 	c.checkEnvName(name, value, "")
 	c.name(sh, value.s, false, "an assignment")
-	c.place = a
+	c.vars.place = a
 	if a.Array != nil {
 		for _, e := range a.Array.Elems {
 			if e.Index != nil {
-				c.subscript(sh, e.Index)
+				arithmetic{c, sh}.subscript(e.Index)
 			}
 			if e.Value != nil {
 				for _, v := range c.word(sh, e.Value) {
 					c.name(sh, v.s, false, "an assignment")
-					c.assign(sh, name, v, false)
+					c.vars.assign(sh, name, v, false)
 				}
 			}
 		}
 	}
-	c.assign(sh, name, value, followed && a.Array == nil && a.Index == nil && !a.Append)
-}
-
-// varName checks an operand that names a variable to a builtin, and returns
-// the name: a subscript in it would be evaluated.
-func (c *checker) varName(a arg, where string) string {
-	name, subscript, indexed := strings.Cut(a.s, "[")
-	if a.many || !syntax.ValidName(name) || indexed && strings.TrimLeft(subscript, "0123456789@*") != "]" {
-		c.refuse("evaluates", where+" evaluates "+show(a.s)+" as a variable", "name a variable without a computed subscript")
-	}
-	return name
+	c.vars.assign(sh, name, value, followed && a.Array == nil && a.Index == nil && !a.Append)
 }
 
 // shell is what is known of one shell at one point of the walk. It is copied by value for a subshell or

@@ -149,7 +149,7 @@ func (x *expander) quoted(part syntax.WordPart) {
 	case *syntax.CmdSubst:
 		s = x.c.substitution(x.sh, p.Stmts).s
 	case *syntax.ArithmExp:
-		x.c.arith(x.sh, p.X)
+		arithmetic{x.c, x.sh}.expr(p.X)
 		s = number.s
 	case *syntax.ProcSubst:
 		inner := *x.sh
@@ -189,7 +189,7 @@ func (x *expander) split(v string, exact bool) {
 
 // allPositional adds "$@", each parameter its own argument.
 func (x *expander) allPositional() {
-	if pos := x.c.parameters(x.sh); pos != nil {
+	if pos := x.c.vars.parameters(x.sh); pos != nil {
 		x.end()
 		x.out = append(x.out, pos...)
 		return
@@ -221,7 +221,7 @@ func (x *expander) param(p *syntax.ParamExp) (value string, many bool) {
 	}
 	index, _ := p.Index.(*syntax.Word)
 	if p.Index != nil {
-		c.subscript(x.sh, p.Index)
+		arithmetic{c, x.sh}.subscript(p.Index)
 	}
 	if p.Excl && p.Names == 0 && (index == nil || index.Lit() != "@" && index.Lit() != "*") { // but ${!a[@]} lists keys
 		if v, _ := x.parameter(name); !syntax.ValidName(v) {
@@ -229,8 +229,8 @@ func (x *expander) param(p *syntax.ParamExp) (value string, many bool) {
 		}
 	}
 	if p.Slice != nil {
-		c.arith(x.sh, p.Slice.Offset)
-		c.arith(x.sh, p.Slice.Length)
+		arithmetic{c, x.sh}.expr(p.Slice.Offset)
+		arithmetic{c, x.sh}.expr(p.Slice.Length)
 	}
 	if p.Repl != nil {
 		x.operand(p.Repl.Orig)
@@ -244,7 +244,7 @@ func (x *expander) param(p *syntax.ParamExp) (value string, many bool) {
 			}
 		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 			c.checkEnvName(name, unknown, "${"+name+":=}")
-			c.assign(x.sh, name, unknown, false)
+			c.vars.assign(x.sh, name, unknown, false)
 		}
 		word := x.operand(p.Exp.Word)
 		switch p.Exp.Op {
@@ -272,8 +272,8 @@ func (x *expander) parameter(name string) (value string, many bool) {
 	}
 	v := unknown
 	if n, err := strconv.Atoi(name); err != nil || n == 0 {
-		v = x.c.valueOf(x.sh, name)
-	} else if pos := x.c.parameters(x.sh); n <= len(pos) {
+		v = x.c.vars.valueOf(x.sh, name)
+	} else if pos := x.c.vars.parameters(x.sh); n <= len(pos) {
 		v = pos[n-1]
 	} else if pos != nil {
 		v = text("")
@@ -341,7 +341,7 @@ func (x *expander) tilde(s string) string {
 	}
 	switch {
 	case user == "":
-		return x.c.valueOf(x.sh, "HOME").s + rest
+		return x.c.vars.valueOf(x.sh, "HOME").s + rest
 	case user == "+" && len(x.sh.dirs) == 1:
 		return x.sh.dirs[0] + rest
 	case userName().MatchString(user):

@@ -1,0 +1,332 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+)
+
+// files checks what a request names of the file system.
+type files struct {
+	*decision
+	dir   string            // where the request starts
+	looks int               // at the file system for paths, that may still be taken
+	seen  map[string]string // resolved paths
+	asked map[asked]bool
+}
+
+// path checks a path that what is about to read, or to write, create or delete.
+func (f *files) path(sh *shell, a arg, what string, write bool) { f.opened(sh, a, what, write, true) }
+
+// opened does so. A path that is only looked at is opened if it is a directory.
+func (f *files) opened(sh *shell, a arg, what string, write, opens bool) {
+	permit, denied, verb, hint := f.p.Paths.Read, f.p.Paths.ReadDenied, "reads", ""
+	if write {
+		permit, denied, verb, hint = f.p.Paths.Write, f.p.Paths.WriteDenied, "writes", "write in an allowed path or in $TMPDIR"
+	}
+	if !f.step() || a.s == "" || devices().MatchString(a.s) || !write && readingDevices().MatchString(a.s) {
+		return
+	}
+	what += " " + verb
+	decides := permit != nil && f.p.listed // otherwise it is the kernel's part
+	switch {
+	case decides && strings.ContainsAny(a.s, "\x03\x05"):
+		f.refuse("path", what+" "+show(a.s)+", which is known only when it runs", "spell the path out")
+		return
+	case decides && sh.dirs == nil && !strings.HasPrefix(a.s, "/"):
+		f.refuse("path", what+" "+show(a.s)+" in a directory that is known only when it runs", "use an absolute path")
+	}
+	for _, path := range f.places(sh, a.s) {
+		real, err := f.resolve(path)
+		noted := filepath.Clean(path)
+		if decides {
+			noted = real
+		}
+		f.note(noted, write)
+		named := markAt(real) < 0
+		switch {
+		case err == nil && permit != nil && (decides || write && named):
+			err = f.permitPath(real, permit, denied)
+		case !decides:
+			err = nil
+		}
+		if err != nil && write && named && !f.refused && f.v.UnlistedPath == "" {
+			f.v.UnlistedPath = real
+		}
+		if opens || isDir(path) { // the rule of a protected file says more than the paths do
+			f.forbidden(path, write, f.p.listed, what)
+			f.forbidden(real, write, f.p.listed, what)
+		}
+		if err != nil && decides {
+			f.refuse("path", what+" "+refusedPath(show(a.s), filepath.Clean(path), real, err), hint)
+			return
+		}
+	}
+}
+
+// refusedPath says why a path is refused, which leads to real and is shown as it was
+// written. Where that is the same it is named once.
+func refusedPath(shown, path, real string, err error) string {
+	if why, ok := strings.CutPrefix(err.Error(), real+" "); ok && path == real {
+		return shown + ", which " + why
+	}
+	return shown + ": " + err.Error()
+}
+
+// permitPath asks the policy about a path, which may be a pattern.
+func (f *files) permitPath(path string, permit func(string) error, denied []string) error {
+	if markAt(path) < 0 {
+		return permit(path)
+	}
+	if dir, below := strings.CutSuffix(path, "/"+string(rune(anyBelow))); below && markAt(dir) < 0 {
+		return permit(dir + "/x")
+	}
+	may := matching(path)
+	for _, d := range denied {
+		if may(d) {
+			return fmt.Errorf("it may be %s, which is denied", d)
+		}
+	}
+	if f.p.Paths.Globs {
+		if err := f.permitThere("/", strings.TrimLeft(path, "/"), permit); err != nil {
+			return err
+		}
+	}
+	sample := strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return 'x'
+		}
+		return r
+	}, path)
+	return permit(sample)
+}
+
+// permitThere asks the policy about what there is of a path with wildcards, rest of it
+// below dir, and what the command makes of it.
+func (f *files) permitThere(dir, rest string, permit func(string) error) error {
+	pattern, below, more := strings.Cut(rest, "/")
+	names, whole := []string{pattern}, true
+	if markAt(pattern) >= 0 {
+		names, whole = list(dir)
+	}
+	for _, made := range f.v.Writes {
+		if filepath.Dir(made) == dir {
+			names = append(names, filepath.Base(made))
+		}
+	}
+	if f.looks -= len(names); f.looks < 0 || !whole {
+		return errors.New("its wildcards may stand for too many files to check")
+	}
+	ask := permit
+	if more {
+		ask = func(path string) error { return f.permitThere(path, below, permit) }
+	}
+	may := matching("/" + pattern)
+	for _, name := range names {
+		if !may("/" + name) {
+			continue
+		}
+		if err := ask(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The always open or harmless devices, and those that are so for reading.
+var (
+	devices        = lazyregexp.New(`^/dev/(?:null|stdout|stderr|tty|full|fd/[0-9]*)$|^/proc/self/fd/[0-9]*$`)
+	readingDevices = lazyregexp.New(`^/dev/(?:zero|random|urandom|stdin)$`)
+)
+
+// resolve returns the absolute path with links resolved as far as it exists.
+func (f *files) resolve(path string) (string, error) {
+	if strings.Contains(path, "/proc") && magicLink().MatchString(path) {
+		return filepath.Clean(path), fmt.Errorf("%s stands for what a process has open", show(path))
+	}
+	if real, ok := f.seen[path]; ok {
+		return real, nil
+	}
+	fixed, pattern := path, ""
+	if i := markAt(path); i >= 0 {
+		i = strings.LastIndexByte(path[:i], '/')
+		fixed, pattern = path[:i+1], path[i:]
+		if strings.Contains(pattern+"/", "/../") || strings.Contains(pattern, "/.\x01/") || strings.Contains(pattern, "/.\x02/") {
+			return path, fmt.Errorf("its pattern goes on with a parent directory")
+		}
+	}
+	real := realPath(fixed, &f.looks)
+	if f.looks < 0 {
+		return path, fmt.Errorf("the command names too many paths to look up")
+	}
+	real = filepath.Join(real, pattern)
+	f.seen[path] = real
+	return real, nil
+}
+
+// magicLink matches a path through a link of /proc that means another thing for each process. Such a
+// path is not cleaned first, because what follows a link starts where that leads.
+var magicLink = lazyregexp.New(`(?s)(?:^|/\.\.)(?:/+\.)*/+proc/(?:.*/)?(?:root|cwd|exe|fd|map_files|environ|mem)(?:/|$)`)
+
+// realPath is [RealPath] within a budget of looks at the file system; below zero the result is not to be trusted.
+func realPath(path string, budget *int) string {
+	return RealPath(path, func(string) bool {
+		*budget--
+		return *budget >= 0
+	})
+}
+
+// RealPath returns path, which is absolute, with symbolic links resolved, dangling ones too. What does not exist is
+// cleaned as text. Before each look at the file system, goOn decides whether that happens.
+func RealPath(path string, goOn func(at string) bool) string {
+	volume := filepath.VolumeName(path)
+	real, rest := volume+"/", filepath.ToSlash(path[len(volume):])
+	for links := 0; rest != ""; {
+		var name string
+		if name, rest, _ = strings.Cut(rest, "/"); name == "" || name == "." {
+			continue
+		}
+		next := filepath.Join(real, name)
+		if !goOn(next) {
+			break
+		}
+		to, err := os.Readlink(next)
+		if err != nil {
+			real = next
+			continue
+		}
+		if links++; links > 40 { // as many as Linux follows
+			return filepath.Clean(path)
+		}
+		if filepath.IsAbs(to) {
+			volume = filepath.VolumeName(to)
+			real, to = volume+"/", to[len(volume):]
+		}
+		rest = filepath.ToSlash(to) + "/" + rest
+	}
+	return real
+}
+
+// program is what a command name stands for.
+type program struct {
+	name    string // as written
+	base    string // last element of the name
+	real    string // path with links resolved, if it was found
+	file    os.FileInfo
+	builtin bool
+	path    bool // the name is a path
+	trusted bool // the file is in a directory that is searched for programs
+}
+
+// found returns the program that a bare name runs where there are no builtins.
+func (p *Policy) found(name string) program {
+	prog := program{name: name, base: name, trusted: true}
+	prog.real, prog.file = p.LookPath(name)
+	return prog
+}
+
+// identify finds out what name stands for.
+func (f *files) identify(sh *shell, name string, from origin) program {
+	p := f.p.found(name)
+	if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7e }) && !f.p.names(name) {
+		f.refuse("unknown-name", "the program name "+quote(name)+" has characters outside ASCII", "")
+		return p
+	}
+	if !strings.Contains(name, "/") {
+		if from != byExec && f.p.builtin(name) {
+			p = program{name: name, base: name, trusted: true, builtin: true}
+		}
+		return p
+	}
+	p.path, p.base = true, filepath.Base(name)
+	full := name
+	if !filepath.IsAbs(name) {
+		if len(sh.dirs) != 1 {
+			f.refuse("computed", "the program "+name+" is in a directory that is known only when the command runs", "use an absolute path")
+			return p
+		}
+		full = sh.dirs[0] + "/" + name
+	}
+	if magicLink().MatchString(full) {
+		f.refuse("computed", "the program path "+name+" stands for what a process has open", "use the program's name")
+		return p
+	}
+	p.real = realPath(full, &f.looks)
+	if f.looks < 0 {
+		f.refuse("too-complex", "the command names too many paths to look up", "split it into several commands")
+	}
+	p.file, _ = os.Stat(p.real)
+	_, bare := f.p.LookPath(p.base)
+	p.trusted = p.file != nil && bare != nil && os.SameFile(bare, p.file)
+	return p
+}
+
+// copied refuses copying a denied program, which would run under another name.
+func (f *files) copied(sh *shell, files []arg) {
+	for _, a := range files {
+		if !a.exact() || a.s == "" || strings.HasPrefix(a.s, "-") {
+			continue
+		}
+		for _, path := range joined(sh.dirs, a.s) {
+			info, _ := os.Stat(path)
+			if i := slices.IndexFunc(f.p.denied, func(r *rule) bool { return r.isFile(info) }); i >= 0 {
+				r := f.p.denied[i]
+				f.refuse("denied: "+r.text, "copying or linking "+a.s+" would give "+r.words[0]+" another name", "")
+			}
+		}
+	}
+}
+
+// joined returns dir as seen from each of dirs.
+func joined(dirs []string, dir string) []string {
+	if strings.HasPrefix(dir, "/") {
+		return []string{dir}
+	}
+	var out []string
+	for _, d := range dirs {
+		if len(d)+len(dir) > maxPath {
+			return nil // too long to be worth following
+		}
+		out = append(out, strings.TrimSuffix(d, "/")+"/"+dir)
+	}
+	return out
+}
+
+// mayStartWithDash reports whether a word that starts unknown may be an
+// option. A glob is looked up in the directory.
+func (f *files) mayStartWithDash(sh *shell, a arg) bool {
+	if a.s[0] != anyName && a.s[0] != anyByte || sh.dirs == nil {
+		return true
+	}
+	dashed := func(path string) bool { return strings.HasPrefix(filepath.Base(path), "-") }
+	return slices.ContainsFunc(f.v.Writes, dashed) || // a file of such a name is being made
+		slices.ContainsFunc(sh.dirs, func(dir string) bool {
+			names, whole := list(dir)
+			return !whole || slices.ContainsFunc(names, dashed)
+		})
+}
+
+// list returns the names in a directory, and whether these are all.
+func list(dir string) (names []string, whole bool) {
+	if !isDir(dir) {
+		return nil, true
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, false
+	}
+	defer d.Close()
+	names, err = d.Readdirnames(10_000)
+	return names, (err == nil || err == io.EOF) && len(names) < 10_000
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
