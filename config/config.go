@@ -50,12 +50,12 @@ type Config struct {
 	Compliance       Compliance                   `yaml:"compliance"`
 }
 
-// settings say what keys of this package and others mean, and what else people call them: see [structschema.Types.Describe].
+// settings say what the keys mean, also of structs of other packages, and what else people call them.
 //
 //go:embed settings.txt
 var settings string
 
-// Words returns the descriptions of the settings.
+// Words returns the descriptions of the settings, for [structschema.Described].
 func (Config) Words() string { return settings }
 
 // Server is how clients reach the server.

@@ -10,12 +10,6 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/config"
-	"github.com/toolserver/toolserver/domain"
-	"github.com/toolserver/toolserver/outbound/signin"
-	"github.com/toolserver/toolserver/sandbox"
-	"github.com/toolserver/toolserver/tools/system"
-	"github.com/toolserver/toolserver/upstream"
-	"github.com/toolserver/toolserver/upstream/oauth"
 )
 
 // TestTemplateUncommented removes the comment sign of each key, alone and of all together:
@@ -86,39 +80,54 @@ func TestPage(t *testing.T) {
 // TestWords checks that the text about settings is about fields that there are, and that no
 // tag says the same.
 func TestWords(t *testing.T) {
-	types, fields := map[string]reflect.Type{}, 0
-	for _, t := range []reflect.Type{
-		reflect.TypeFor[config.Config](), reflect.TypeFor[config.Server](), reflect.TypeFor[config.TLS](), reflect.TypeFor[config.Sandbox](),
-		reflect.TypeFor[config.CommandLimits](), reflect.TypeFor[config.Web](), reflect.TypeFor[config.Offer](), reflect.TypeFor[config.Logging](),
-		reflect.TypeFor[config.User](), reflect.TypeFor[config.Compliance](), reflect.TypeFor[domain.Limits](), reflect.TypeFor[domain.Override](),
-		reflect.TypeFor[domain.AnnotationOverride](), reflect.TypeFor[domain.Discovery](), reflect.TypeFor[domain.Level](), reflect.TypeFor[system.Settings](),
-		reflect.TypeFor[upstream.Settings](), reflect.TypeFor[upstream.Filter](), reflect.TypeFor[oauth.Settings](), reflect.TypeFor[oauth.IdentityProvider](),
-		reflect.TypeFor[signin.Keeping](),
-		reflect.TypeFor[sandbox.ToolPolicy](), reflect.TypeFor[sandbox.Settings](), reflect.TypeFor[sandbox.Network](),
-	} {
-		types[t.String()] = t
+	known := map[string]map[string]reflect.StructTag{"tool": {}}
+	tags := func(of reflect.Type, name string) {
+		for f := range of.Fields() {
+			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			known[name][key] = f.Tag
+		}
 	}
-	var section reflect.Type
+	var visit func(of reflect.Type)
+	visit = func(of reflect.Type) {
+		switch kind := of.Kind(); {
+		case kind == reflect.Pointer || kind == reflect.Slice || kind == reflect.Map:
+			visit(of.Elem())
+		case kind != reflect.Struct || known[of.String()] != nil:
+		case of.Name() == "":
+			tags(of, "tool")
+			fallthrough
+		default:
+			known[of.String()] = map[string]reflect.StructTag{}
+			tags(of, of.String())
+			for f := range of.Fields() {
+				visit(f.Type)
+			}
+		}
+	}
+	visit(reflect.TypeFor[config.Config]())
+	sections := config.ToolSections{}
+	for _, name := range append(sections.Keys(), "other__tool") {
+		visit(reflect.TypeOf(sections.New(name)))
+	}
+	section, fields := "", 0
 	for line := range strings.Lines(config.Config{}.Words()) {
-		line = strings.TrimSuffix(line, "\n")
-		name, _, isField := strings.Cut(line, ":")
+		name, _, isField := strings.Cut(strings.TrimSpace(line), ":")
 		switch {
 		case strings.HasPrefix(line, "["):
-			if section = types[strings.Trim(line, "[]")]; section == nil {
-				t.Fatalf("%s is about no type of the configuration", line)
+			if section = strings.Trim(name, "[]"); known[section] == nil {
+				t.Fatalf("%s is about no type of the configuration", name)
 			}
 		case isField && !strings.HasPrefix(line, " "):
-			f, ok := section.FieldByNameFunc(func(n string) bool {
-				f, _ := section.FieldByName(n)
-				return f.Tag.Get("yaml") == name
-			})
-			if _, twice := f.Tag.Lookup("doc"); !ok || twice {
-				t.Errorf("%v has no %s, or says itself what it is", section, name)
+			tag, ok := known[section][name]
+			for _, key := range []string{"doc", "also", "near", "hint", "example"} {
+				if _, twice := tag.Lookup(key); !ok || twice {
+					t.Errorf("%v has no %s, or says itself what it is", section, name)
+				}
 			}
 			fields++
 		}
 	}
-	if fields < 50 {
+	if fields < 150 {
 		t.Errorf("%d fields are described", fields)
 	}
 }

@@ -53,9 +53,11 @@ type googleSection struct {
 
 // sectionType returns the type of what the file says of a tool.
 func sectionType(t declare.Tool) reflect.Type {
-	fields := []reflect.StructField{{Name: "Common", Type: reflect.TypeFor[domain.Override](), Tag: `yaml:",inline" template:"-"`}}
-	for _, f := range t.Owner.Settings() {
-		fields = append(fields, reflect.StructField{Name: f.Name, Type: f.Type, Tag: f.Tag + ` section:"sandbox.ToolPolicy"`})
+	fields := append([]reflect.StructField{
+		{Name: "Common", Type: reflect.TypeFor[domain.Override](), Tag: `yaml:",inline" template:"-"`},
+	}, t.Owner.Settings()...)
+	for i := range fields {
+		fields[i].Index, fields[i].Offset = nil, 0
 	}
 	if t.Settings != nil {
 		fields = append(fields, reflect.StructField{Name: "Own", Type: reflect.TypeOf(t.Settings), Tag: `yaml:",inline"`})

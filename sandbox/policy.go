@@ -34,7 +34,8 @@ type OwnFile struct {
 // ToolPolicy is what configuration says of one tool. An unset list (nil) is not
 // an empty one: nothing set means the working directory and the roots, or any
 // command; an empty allow list means nothing at all. Which of these settings a tool
-// has follows from what it declares; see [Owner.Settings].
+// has follows from what it declares; see [Owner.Settings]. What each means is in
+// config/settings.txt.
 type ToolPolicy struct {
 	AllowedPaths      []string       `of:"paths" yaml:"allowed_paths" path:"relative" format:"path"`
 	DeniedPaths       []string       `of:"paths" yaml:"denied_paths" path:"relative" format:"path"`

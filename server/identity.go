@@ -18,11 +18,11 @@ import (
 // Token is a bearer token that HTTP clients may present. Configuration holds
 // its hash only.
 type Token struct {
-	Name            string    `yaml:"name" required:"true" min:"1" doc:"Name of the principal; several tokens of one name are of one principal."`
-	Hash            string    `yaml:"hash" required:"true" format:"token_hash" also:"token value secret key" hint:"toolserver token new NAME makes one, and prints the token for the client." doc:"SHA-256 of the token as sha256:HEX; toolserver token new NAME makes one."`
-	Groups          []string  `yaml:"groups" doc:"Groups of the principal."`
-	ComplianceLevel string    `yaml:"compliance_level" format:"level" doc:"Compliance level of the principal."`
-	Expires         time.Time `yaml:"expires" doc:"When the token expires; never if unset."`
+	Name            string    `yaml:"name" required:"true" min:"1"`
+	Hash            string    `yaml:"hash" required:"true" format:"token_hash"`
+	Groups          []string  `yaml:"groups"`
+	ComplianceLevel string    `yaml:"compliance_level" format:"level"`
+	Expires         time.Time `yaml:"expires"`
 }
 
 const hashPrefix = "sha256:"

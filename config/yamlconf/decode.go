@@ -58,17 +58,13 @@ func Decode(file string, data []byte, into any, source *Source) error {
 	return errors.Join(all...)
 }
 
-// rootOf returns the value and type of v, a struct or a pointer to one. Its method Words, if it has one, returns
-// the text for [structschema.Types.Describe].
+// rootOf returns the value and type of v, a struct or a pointer to one.
 func rootOf(v any) (*structschema.Types, reflect.Value, *structschema.Type) {
-	types := structschema.NewTypes("yaml")
-	if described, ok := v.(interface{ Words() string }); ok {
-		types.Describe(described.Words())
-	}
 	value := reflect.Indirect(reflect.ValueOf(v))
 	if value.Kind() != reflect.Struct {
 		panic(fmt.Sprintf("yamlconf: %T is neither a struct nor a pointer to one", v))
 	}
+	types := structschema.NewTypes("yaml", value.Type())
 	return types, value, types.Of(value.Type())
 }
 

@@ -30,9 +30,10 @@
 //	           them once; "-" on a field: a template leaves it out
 //
 // On a list or map the tags enum, pattern, format, secret and path apply to its
-// elements. A text can say instead of the tags what a field means, see [Types.Describe]. ",inline" lifts the fields of a struct into its parent, and makes a
-// map take all keys that are no fields. ",omitempty", a default or a pointer
-// make a field optional.
+// elements. A text can say instead of the tags what a field means, see [Described].
+// ",inline" lifts the fields of a struct into its parent, and makes a map take all
+// keys that are no fields. ",omitempty", a default or a pointer make a field
+// optional.
 package structschema
 
 import (
@@ -139,39 +140,59 @@ type Bound struct {
 type Types struct {
 	tag   string
 	known map[reflect.Type]*Type
-	words map[string]string // what texts say instead of tags: "config.Server.http.doc"
+	text  string // see [Described]
 }
 
-// NewTypes returns a Types for which fields are named by a tag, json or yaml.
-func NewTypes(tag string) *Types { return &Types{tag, map[reflect.Type]*Type{}, nil} }
-
-// Describe has a text say what fields mean, instead of their tags doc, also, near, hint and example. It
-// has a section for each type, which a field may name in its tag section; lines after a field are its other tags:
+// Described is a struct that has a text say what its fields mean, and those of the structs in it,
+// instead of their tags doc, also, near, hint and example. The text has a section for each type, which
+// is called tool if the type has no name. Lines after a field are its other tags, and lines that are
+// indented more go on with the one before:
 //
 //	[config.Server]
 //	http: Address to serve HTTP on.
 //	  also port host
-func (all *Types) Describe(text string) {
-	all.words = map[string]string{}
-	section, field := "", ""
+type Described interface{ Words() string }
+
+// NewTypes returns a Types for which fields are named by a tag, json or yaml, and described by the
+// text of the root, if it is [Described].
+func NewTypes(tag string, root reflect.Type) *Types {
+	all := &Types{tag: tag, known: map[reflect.Type]*Type{}}
+	if described, ok := reflect.Zero(root).Interface().(Described); ok {
+		all.text = described.Words()
+	}
+	return all
+}
+
+// section returns what the text says of the fields of a type, by field and tag: "http.also".
+func (all *Types) section(t reflect.Type) map[string]string {
+	name := t.String()
+	if t.Name() == "" {
+		name = "tool"
+	}
+	said, field, key := map[string]string{}, "", ""
+	_, text, _ := strings.Cut(all.text, "["+name+"]\n")
 	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		key, words, _ := strings.Cut(strings.TrimPrefix(line, "  "), " ")
+		words := strings.TrimSpace(line)
 		switch {
 		case strings.HasPrefix(line, "["):
-			section = strings.Trim(line, "[]")
+			return said
+		case strings.HasPrefix(line, "    "):
+			words = said[key] + " " + words
 		case strings.HasPrefix(line, "  "):
-			all.words[section+"."+field+"."+key] = words
+			key, words, _ = strings.Cut(words, " ")
+			key = field + "." + key
 		default:
-			field = strings.TrimSuffix(key, ":")
-			all.words[section+"."+field+".doc"] = words
+			field, words, _ = strings.Cut(words, ":")
+			key, words = field+".doc", strings.TrimSpace(words)
 		}
+		said[key] = words
 	}
+	return said
 }
 
 // Describe describes a type. It panics on one that has no description: that is
 // a mistake of the program, whatever its input.
-func Describe(tag string, t reflect.Type) *Type { return NewTypes(tag).Of(t) }
+func Describe(tag string, t reflect.Type) *Type { return NewTypes(tag, t).Of(t) }
 
 // Of is [Describe].
 func (all *Types) Of(t reflect.Type) *Type {
@@ -229,6 +250,7 @@ func (all *Types) derive(d *Type) {
 
 // addFields adds the fields of t, which lies at index in d.
 func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool) {
+	said := all.section(t)
 	for i := range t.NumField() {
 		f, at := t.Field(i), append(slices.Clone(index), i)
 		name, options, _ := strings.Cut(f.Tag.Get(all.tag), ",")
@@ -246,8 +268,7 @@ func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool
 		case d.Field(name) != nil:
 			panic(fmt.Sprintf("%v has %q twice", d.Go, name))
 		}
-		section := cmp.Or(f.Tag.Get("section"), t.String())
-		words := func(key string) string { return cmp.Or(f.Tag.Get(key), all.words[section+"."+name+"."+key]) }
+		words := func(key string) string { return cmp.Or(f.Tag.Get(key), said[name+"."+key]) }
 		one := Field{
 			Name: name, Doc: words("doc"), Index: at, Type: all.Of(f.Type), Elsewhere: elsewhere, Hidden: f.Tag.Get("template") == "-",
 			Required: f.Tag.Get("required") == "true", List: f.Tag.Get("list") == "true",

@@ -17,11 +17,11 @@ import (
 
 // Options are the section anthropic of the configuration.
 type Options struct {
-	APIKey      string `yaml:"api_key" secret:"true" doc:"Key of the Anthropic API, for claude_conversation; TOOLSERVER_ANTHROPIC_API_KEY in the environment if unset."`
-	AdminAPIKey string `yaml:"admin_api_key" secret:"true" doc:"Admin key of the organization, for anthropic_usage; ANTHROPIC_ADMIN_API_KEY in the environment if unset."`
-	BaseURL     string `yaml:"base_url" format:"base_url" template:"-" doc:"Where the Anthropic API is."`
-	Version     string `yaml:"version" template:"-" doc:"Version of the API to ask for, sent as anthropic-version; unset, the one that each tool is written for."`
-	Model       string `yaml:"model" doc:"Model claude_conversation asks unless its caller names another."`
+	APIKey      string `yaml:"api_key" secret:"true"`
+	AdminAPIKey string `yaml:"admin_api_key" secret:"true"`
+	BaseURL     string `yaml:"base_url" format:"base_url" template:"-"`
+	Version     string `yaml:"version" template:"-"`
+	Model       string `yaml:"model"`
 }
 
 // DefaultOptions returns the options of a configuration that says nothing.

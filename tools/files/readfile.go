@@ -44,7 +44,7 @@ func readFile(t fileTool) domain.Tool {
 
 // ReadSettings are the settings of read_file.
 type ReadSettings struct {
-	SearchParents bool `yaml:"search_parents" doc:"Look for a relative path in the parent directories too, up to the repository's root."`
+	SearchParents bool `yaml:"search_parents"`
 }
 
 // fileReader is the tool read_file.

@@ -44,7 +44,7 @@ type writeResult struct {
 
 // WriteSettings are the settings of write_file.
 type WriteSettings struct {
-	CreateDirs *bool `yaml:"create_dirs" doc:"Whether parent directories are made if the caller does not say; true if unset."`
+	CreateDirs *bool `yaml:"create_dirs"`
 }
 
 func writeFile(t fileTool) domain.Tool {

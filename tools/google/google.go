@@ -26,15 +26,15 @@ import (
 
 // Options are the section google of the configuration.
 type Options struct {
-	ClientID     string   `yaml:"client_id" doc:"Client ID of a Desktop app in the Google Cloud console; GOOGLE_CLIENT_ID in the environment if unset."`
-	ClientSecret string   `yaml:"client_secret" secret:"true" doc:"Client secret of the same app; GOOGLE_CLIENT_SECRET in the environment if unset."`
-	Credentials  string   `yaml:"credentials_file" path:"true" doc:"JSON file of the OAuth client as the Google Cloud console offers it for download, instead of client_id and client_secret."`
-	TimeZone     string   `yaml:"time_zone" format:"time_zone" example:"Europe/London" doc:"IANA time zone of dates and times without one, such as Europe/London; that of the user's calendar if unset."`
-	Accounts     []string `yaml:"accounts" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$" example:"[work, home]" doc:"Names of the Google accounts that each caller has, if there are several: tools then take one as the argument account, and use the first if it is left out. The name default stands for the sign-in from before there were names."`
-	OpenBrowser  bool     `yaml:"open_browser" doc:"Open the sign-in page in a browser on this machine when a tool requires a sign-in; otherwise the client or the model shows its address."`
-	TokenStore   string   `yaml:"token_store" enum:"file|keyring" doc:"Where sign-ins to Google are kept; sign_ins.store if unset."`
-	TokenKey     string   `yaml:"token_key" secret:"true" doc:"Passphrase that encrypts the files of sign-ins to Google; sign_ins.key if unset."`
-	BaseURL      string   `yaml:"base_url" format:"stand_in" template:"-" doc:"Where a stand-in for Google's servers is, which is of use for tests; Google itself if unset."`
+	ClientID     string   `yaml:"client_id"`
+	ClientSecret string   `yaml:"client_secret" secret:"true"`
+	Credentials  string   `yaml:"credentials_file" path:"true"`
+	TimeZone     string   `yaml:"time_zone" format:"time_zone"`
+	Accounts     []string `yaml:"accounts" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$"`
+	OpenBrowser  bool     `yaml:"open_browser"`
+	TokenStore   string   `yaml:"token_store" enum:"file|keyring"`
+	TokenKey     string   `yaml:"token_key" secret:"true"`
+	BaseURL      string   `yaml:"base_url" format:"stand_in" template:"-"`
 }
 
 // ReadCredentials takes client ID and secret from the file of an OAuth client. Public says that browsers reach the server, which a
@@ -82,7 +82,7 @@ const Full = "full"
 
 // Tier says which of the tools are offered.
 type Tier struct {
-	Tier string `yaml:"tier" enum:"core|full" doc:"Which Google tools are offered: core (search, read and send mail; list, create and read events), or full (drafts, threads, labels, attachments, updates, responses, free/busy, contacts and accounts as well); core if unset."`
+	Tier string `yaml:"tier" enum:"core|full"`
 }
 
 // Deps is what the tools are made from.

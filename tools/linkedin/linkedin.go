@@ -21,8 +21,8 @@ const DefaultBaseURL = "https://www.linkedin.com"
 
 // Options are the section linkedin of the configuration.
 type Options struct {
-	BaseURL  string        `yaml:"base_url" format:"base_url" template:"-" doc:"Where LinkedIn is; another host is sent all requests, which is of use for tests."`
-	Interval time.Duration `yaml:"interval" min:"0s" max:"1m" doc:"Least time between two requests to LinkedIn, of all callers together."`
+	BaseURL  string        `yaml:"base_url" format:"base_url" template:"-"`
+	Interval time.Duration `yaml:"interval" min:"0s" max:"1m"`
 }
 
 // DefaultOptions returns the options of a server whose configuration says nothing about LinkedIn. Those in use by scrapers

@@ -15,8 +15,8 @@ import (
 
 // BraveOptions are the settings of the Brave Search API.
 type BraveOptions struct {
-	APIKey  string `yaml:"api_key" secret:"true" doc:"Key of the Brave Search API; BRAVE_API_KEY in the environment if unset."`
-	BaseURL string `yaml:"base_url" template:"-" doc:"Where the API is."`
+	APIKey  string `yaml:"api_key" secret:"true"`
+	BaseURL string `yaml:"base_url" template:"-"`
 }
 
 // provider returns the Brave Search API (https://api-dashboard.search.brave.com/api-reference/web/search/get).

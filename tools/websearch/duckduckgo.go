@@ -15,7 +15,7 @@ import (
 
 // DuckDuckGoOptions are the settings of DuckDuckGo.
 type DuckDuckGoOptions struct {
-	BaseURL string `yaml:"base_url" template:"-" doc:"Where the page is."`
+	BaseURL string `yaml:"base_url" template:"-"`
 }
 
 // provider returns DuckDuckGo lite, a page for browsers that can do little. It is no API: its markup may change, and it blocks

@@ -14,7 +14,7 @@ import (
 
 // SearXNGOptions are the settings of SearXNG.
 type SearXNGOptions struct {
-	BaseURL string `yaml:"base_url" example:"http://searx.lan:8080" doc:"Where the instance is, such as http://searx.lan:8080; one that is not public must be in tools.web_search.private_hosts as well."`
+	BaseURL string `yaml:"base_url"`
 }
 
 // provider returns an instance of SearXNG (https://docs.searxng.org/dev/search_api.html).

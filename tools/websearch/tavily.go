@@ -11,8 +11,8 @@ import (
 
 // TavilyOptions are the settings of the Tavily API.
 type TavilyOptions struct {
-	APIKey  string `yaml:"api_key" secret:"true" doc:"Key of the Tavily API; TAVILY_API_KEY in the environment if unset."`
-	BaseURL string `yaml:"base_url" template:"-" doc:"Where the API is."`
+	APIKey  string `yaml:"api_key" secret:"true"`
+	BaseURL string `yaml:"base_url" template:"-"`
 }
 
 // provider returns the Tavily API (https://docs.tavily.com/documentation/api-reference/endpoint/search).

@@ -19,11 +19,11 @@ import (
 
 // Options are the section web.search of the configuration.
 type Options struct {
-	Providers  []string          `yaml:"providers" example:"[duckduckgo]" doc:"Search services, brave, searxng, tavily or duckduckgo, in the order they are asked: the next one when one fails. Unset: those that are configured, without duckduckgo."`
-	Brave      BraveOptions      `yaml:"brave" doc:"The Brave Search API."`
-	SearXNG    SearXNGOptions    `yaml:"searxng" doc:"An instance of SearXNG."`
-	Tavily     TavilyOptions     `yaml:"tavily" doc:"The Tavily API."`
-	DuckDuckGo DuckDuckGoOptions `yaml:"duckduckgo" doc:"DuckDuckGo's page for simple browsers; it needs no key, and is used only where providers names it."`
+	Providers  []string          `yaml:"providers"`
+	Brave      BraveOptions      `yaml:"brave"`
+	SearXNG    SearXNGOptions    `yaml:"searxng"`
+	Tavily     TavilyOptions     `yaml:"tavily"`
+	DuckDuckGo DuckDuckGoOptions `yaml:"duckduckgo"`
 }
 
 // DefaultOptions returns the settings of a server that has no file.
