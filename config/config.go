@@ -218,7 +218,7 @@ func (c *Config) Tokens() (*server.Tokens, error) {
 // Policy returns what tools may touch.
 func (c *Config) Policy() sandbox.Policy {
 	p := sandbox.Policy{
-		Owners: declare.Owners(tools.Declared()...), WorkingDirectory: c.WorkingDirectory, Roots: c.Roots,
+		Owners: declare.Owners(tools.Declared()), WorkingDirectory: c.WorkingDirectory, Roots: c.Roots,
 		StateDirectory: c.stateDirectory(), Proxy: c.Web.Proxy, Settings: c.Sandbox.Settings, Tools: map[string]sandbox.ToolPolicy{},
 	}
 	l := c.Sandbox.Limits

@@ -1,13 +1,14 @@
 package config
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/tools"
-	"github.com/toolserver/toolserver/tools/google"
 )
 
 // ToolSections is the section tools of the file, by tool. Which keys a tool has
@@ -18,12 +19,10 @@ type ToolSections map[string]any
 // Keys returns the tools that are built in, as [structschema.Keyed] asks, and the
 // families that have settings of their own.
 func (ToolSections) Keys() (names []string) {
-	for _, g := range tools.Declared() {
-		for _, t := range g.Tools {
-			names = append(names, t.Tool)
-		}
+	for _, t := range tools.Declared() {
+		names = append(names, t.Tool)
 	}
-	return append(names, google.Section)
+	return slices.AppendSeq(names, maps.Keys(tools.Sections()))
 }
 
 // Others is a pattern of the names of tools of other servers.
@@ -33,22 +32,20 @@ func (ToolSections) Others() string { return "__" }
 // of the settings any tool has (Common), those of the policy that the tool has,
 // and its own (Own).
 func (ToolSections) New(name string) any {
-	if name == google.Section {
-		return new(googleSection)
+	if settings, ok := tools.Sections()[name]; ok {
+		return reflect.New(reflect.StructOf([]reflect.StructField{own(settings)})).Interface()
 	}
-	for _, g := range tools.Declared() {
-		for _, t := range g.Tools {
-			if t.Tool == name {
-				return reflect.New(sectionType(t)).Interface()
-			}
+	for _, t := range tools.Declared() {
+		if t.Tool == name {
+			return reflect.New(sectionType(t)).Interface()
 		}
 	}
 	return new(otherTool)
 }
 
-// googleSection is what the file says of all Google tools.
-type googleSection struct {
-	Own google.Tier `yaml:",inline"`
+// own is the part of a section that a tool or family declares.
+func own(settings any) reflect.StructField {
+	return reflect.StructField{Name: "Own", Type: reflect.TypeOf(settings), Tag: `yaml:",inline"`}
 }
 
 // sectionType returns the type of what the file says of a tool.
@@ -60,7 +57,7 @@ func sectionType(t declare.Tool) reflect.Type {
 		fields[i].Index, fields[i].Offset = nil, 0
 	}
 	if t.Settings != nil {
-		fields = append(fields, reflect.StructField{Name: "Own", Type: reflect.TypeOf(t.Settings), Tag: `yaml:",inline"`})
+		fields = append(fields, own(t.Settings))
 	}
 	return reflect.StructOf(fields)
 }

@@ -3,17 +3,19 @@ package tools
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 
 	"github.com/toolserver/toolserver/domain"
+	pages "github.com/toolserver/toolserver/outbound/signin"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/text/jq"
 	"github.com/toolserver/toolserver/tools/anthropic"
 	"github.com/toolserver/toolserver/tools/discovery"
 	"github.com/toolserver/toolserver/tools/files"
-	"github.com/toolserver/toolserver/tools/files/content"
 	"github.com/toolserver/toolserver/tools/google"
 	"github.com/toolserver/toolserver/tools/google/signin"
 	"github.com/toolserver/toolserver/tools/linkedin"
@@ -29,37 +31,32 @@ import (
 
 // Deps is what the built-in families are made from.
 type Deps struct {
-	Sandbox   *Sandbox
-	Settings  declare.Settings // of single tools
-	Results   *domain.ResultStore
-	Selector  *jq.Selector
-	Catalog   func(domain.Principal) []*domain.Tool // what a principal can call, all tools considered
-	Resources resources.Deps                        // its files are those of Sandbox
+	Server
+	Sandbox  *Sandbox
+	Settings declare.Settings // of single tools and families
 
-	FileOptions  files.Options // without Settings
-	ShellOptions shell.Options
-	Web          web.Options
-	Search       websearch.Options
-	LinkedIn     linkedin.Options
-	Anthropic    anthropic.Options
-	Google       google.Deps // without what the others say
-
-	Finder  discovery.Finder
-	Servers int // of mcp_servers
-
-	CapabilitiesFile string // empty for [meta.DefaultFile]
+	// What the configuration says of each family.
+	Files     files.Options
+	Shell     shell.Options
+	Web       web.Options
+	Search    websearch.Options
+	LinkedIn  linkedin.Options
+	Anthropic anthropic.Options
+	Google    google.Config
+	Meta      meta.Options
+	Discovery discovery.Options
+	Resources resources.Options
 }
 
-// from returns what accounts are made from.
-func (d Deps) googleFrom() any {
-	return []any{d.Google.Options, d.Google.Host.Keeping, d.Google.Disabled, d.googleTier(), d.Sandbox.Policy.StateDirectory}
-}
-
-func (d Deps) googleTier() google.Tier { return declare.Of[google.Tier](d.Settings, google.Section) }
-
-func (d Deps) google() google.Deps {
-	d.Google.Full, d.Google.Sandbox = d.googleTier().Tier == google.Full, d.Sandbox.Sandbox
-	return d.Google
+// Server is what families work with that stays while the program runs.
+type Server struct {
+	Results     *domain.ResultStore
+	Selector    *jq.Selector
+	Catalog     func() *domain.Catalog                // what is in force
+	Callable    func(domain.Principal) []*domain.Tool // what a principal can call, all tools considered
+	Host        pages.Host
+	OpenBrowser func(address string)
+	Status      resources.Server
 }
 
 // Sandbox is the part of the machine that one policy lets tools use.
@@ -68,59 +65,100 @@ type Sandbox struct {
 	Policy sandbox.Policy
 }
 
-// A family is tools, resources and prompts that are made together. What it is made
-// from is compared when configuration changes: a family that would be the same
-// stays, and keeps its state.
-type family struct {
-	name     string
-	declared func() declare.Group // nil if nothing of it can be missing
-	from     any                  // apart from the policy; nil if it is made from nothing that changes
-	boxed    bool                 // it uses the sandbox, and so depends on the policy
-	make     func(Deps) (domain.Offer, error)
+// list returns the families, each with what of d it is made from.
+func list(d Deps, accounts *signin.Accounts) []family {
+	aboutServer := meta.Server{Results: d.Results, Selector: d.Selector, Catalog: d.Callable, Headings: headings}
+	return []family{
+		of(d, utility.Family(), struct{}{}),
+		of(d, files.Family(), d.Files),
+		of(d, shell.Family(d.Results), d.Shell),
+		of(d, system.Family(), struct{}{}),
+		of(d, web.Family(), d.Web),
+		of(d, websearch.Family(), d.Search),
+		of(d, linkedin.Family(), d.LinkedIn),
+		of(d, anthropic.Family(), d.Anthropic),
+		of(d, google.Family(accounts), d.Google),
+		of(d, meta.Family(aboutServer), d.Meta),
+		of(d, discovery.Family(d.Server.Catalog, d.Results, d.Selector), d.Discovery),
+		of(d, resources.Family(d.Status), d.Resources),
+		of(d, prompts.Family(), struct{}{}),
+	}
 }
 
-// list returns the families that d makes.
-func list(d Deps) []family {
-	d.FileOptions.Settings = d.Settings.Only(files.Declared())
-	onSystem := system.Options{WorkingDirectory: d.Sandbox.WorkingDirectory(), Settings: d.Settings.Only(system.Declared())}
-	return []family{
-		{"utility", nil, nil, false, func(d Deps) (domain.Offer, error) { return offer(utility.Tools(d.Sandbox.Sandbox), nil) }},
-		{"files", nil, d.FileOptions, true, func(Deps) (domain.Offer, error) { return offer(files.Tools(d.Sandbox.Sandbox, d.FileOptions), nil) }},
-		{"shell", shell.Declared, d.ShellOptions, true, func(d Deps) (domain.Offer, error) {
-			return offer(shell.Tools(d.Sandbox.Sandbox, d.ShellOptions), nil)
-		}},
-		{"system", nil, onSystem, false, func(Deps) (domain.Offer, error) { return offer(system.Tools(onSystem)) }},
-		{"web", nil, d.Web, true, func(d Deps) (domain.Offer, error) {
-			held := d.Sandbox.For(web.Name)
-			return offer(web.Tools(held.Fetcher(), content.NewReader(held.Filters()), d.Web), nil)
-		}},
-		{"websearch", websearch.Declared, d.Search, false, func(d Deps) (domain.Offer, error) { return offer(websearch.Tools(d.client, d.Search)) }},
-		{"linkedin", nil, d.LinkedIn, false, func(d Deps) (domain.Offer, error) { return offer(linkedin.Tools(d.client, d.LinkedIn)) }},
-		{"anthropic", anthropic.Declared, d.Anthropic, false, func(d Deps) (domain.Offer, error) { return offer(anthropic.Tools(d.client, d.Anthropic)) }},
-		{"google", nil, d.googleFrom(), true, func(d Deps) (domain.Offer, error) { return google.Offer(d.google()) }},
-		{"meta", nil, []any{d.CapabilitiesFile, d.Anthropic}, true, func(d Deps) (domain.Offer, error) {
-			ask, err := asker(d)
-			return domain.Offer{Tools: append(meta.Tools(d.Results, d.Selector), meta.RefreshTool(meta.Capabilities{
-				Catalog: d.Catalog, Files: d.Sandbox.For(meta.RefreshName).Writer(), File: d.CapabilitiesFile, Headings: headings(), Ask: ask,
-			}))}, err
-		}},
-		{"mcp", nil, []any{d.Servers > 0, d.Finder.Everything}, false, func(d Deps) (domain.Offer, error) { return d.Finder.Offer(d.Servers), nil }},
-		{"resources", nil, []any{d.Resources.WorkingDirectory, d.Servers > 0}, true, func(d Deps) (domain.Offer, error) {
-			if d.Servers == 0 {
-				d.Resources.Upstreams = nil
-			}
-			d.Resources.Files, d.Resources.Listed = d.Sandbox.For(files.ReadFile).Reader(), d.Sandbox.For(files.ListDirectory).Reader()
-			return domain.Offer{Resources: resources.All(d.Resources)}, nil
-		}},
-		{"prompts", nil, nil, false, func(Deps) (domain.Offer, error) { return domain.Offer{Prompts: prompts.All()}, nil }},
+// A family is a [declare.Family] of whatever types, with what it is made from.
+type family interface {
+	name() string
+	declared() []declare.Tool
+	section() any
+	offer() (domain.Offer, error)
+	// same reports whether another would be the same: that one stays, and keeps its state.
+	same(other family) bool
+}
+
+type bound[C, D any] struct {
+	declare.Family[C, D]
+	from declare.From[C]
+}
+
+// of returns a family with what of d it is made from.
+func of[C, D any](d Deps, f declare.Family[C, D], config C) family {
+	from := declare.From[C]{Client: d.client, Config: config, Settings: declare.Settings{}}
+	if d.Sandbox != nil {
+		from.Sandbox = d.Sandbox.Sandbox
 	}
+	for name, set := range d.Settings {
+		if name == f.Name && f.Settings != nil || slices.ContainsFunc(f.Tools, func(e declare.Entry[D]) bool { return e.Owner.Tool == name }) {
+			from.Settings[name] = set
+		}
+	}
+	return &bound[C, D]{f, from}
+}
+
+func (b *bound[C, D]) name() string                 { return b.Name }
+func (b *bound[C, D]) declared() []declare.Tool     { return b.Declared() }
+func (b *bound[C, D]) section() any                 { return b.Family.Settings }
+func (b *bound[C, D]) offer() (domain.Offer, error) { return b.Offer(b.from) }
+
+func (b *bound[C, D]) same(other family) bool {
+	o, ok := other.(*bound[C, D])
+	return ok && (!b.ByPolicy || b.from.Sandbox == o.from.Sandbox) &&
+		reflect.DeepEqual(b.from.Config, o.from.Config) && reflect.DeepEqual(b.from.Settings, o.from.Settings)
 }
 
 // client returns what a tool sends HTTP requests with.
 func (d Deps) client(tool string) *http.Client { return d.Sandbox.For(tool).Fetcher().Client() }
 
-func offer(tools []domain.Tool, err error) (domain.Offer, error) {
-	return domain.Offer{Tools: tools}, err
+// Declared returns what the built-in tools declare, whether or not the configuration
+// has what each needs.
+func Declared() (all []declare.Tool) {
+	for _, f := range list(Deps{}, nil) {
+		all = append(all, f.declared()...)
+	}
+	return all
+}
+
+// Sections returns the families that the section tools of the configuration has settings for, with their zero value.
+func Sections() map[string]any {
+	all := map[string]any{}
+	for _, f := range list(Deps{}, nil) {
+		if s := f.section(); s != nil {
+			all[f.name()] = s
+		}
+	}
+	return all
+}
+
+// Categories returns the categories of the built-in tools, sorted. Which of them
+// have tools depends on the configuration.
+func Categories() []string { return slices.Sorted(maps.Keys(headings())) }
+
+// headings returns the names of the categories, for people.
+func headings() map[string]string {
+	all := map[string]string{}
+	for _, t := range Declared() {
+		all[t.Category.Name] = t.Category.Heading
+	}
+	return all
 }
 
 // Families keeps the sources of the built-in families from one configuration to
@@ -129,14 +167,12 @@ type Families struct{ families }
 
 // families are the families of a configuration, with what they share.
 type families struct {
-	made       []madeFamily
-	accounts   *signin.Accounts // of Google; nil without credentials
-	googleFrom any              // what they were made from
+	made     []madeFamily
+	accounts google.Accounts
 }
 
 type madeFamily struct {
 	family
-	box    *Sandbox
 	source domain.Source
 }
 
@@ -150,35 +186,22 @@ type Update struct {
 // Prepare makes the families of d, as far as they do not exist already. The error
 // is of an option of d that is not valid.
 func (f *Families) Prepare(d Deps) (*Update, error) {
-	// Sign-ins that wait survive a change of the policy.
-	u := &Update{of: f, families: families{accounts: f.accounts, googleFrom: d.googleFrom()}}
-	if !reflect.DeepEqual(u.googleFrom, f.googleFrom) {
-		u.accounts = google.Accounts(d.google())
-	}
-	d.Google.Accounts = u.accounts
-	for i, wanted := range list(d) {
-		if f.made != nil && f.made[i].same(wanted, d.Sandbox) {
+	accounts := declare.From[google.Config]{Sandbox: d.Sandbox.Sandbox, Client: d.client, Config: d.Google, Settings: d.Settings}
+	u := &Update{of: f, families: families{accounts: f.accounts.Update(accounts, d.Sandbox.Policy.StateDirectory, d.Host, d.OpenBrowser)}}
+	for i, wanted := range list(d, u.accounts.Accounts) {
+		if f.made != nil && f.made[i].same(wanted) {
 			u.made = append(u.made, f.made[i])
 			continue
 		}
-		o, err := wanted.make(d)
+		o, err := wanted.offer()
 		if err != nil {
-			return nil, fmt.Errorf("%s tools: %w", wanted.name, err)
+			return nil, fmt.Errorf("%s tools: %w", wanted.name(), err)
 		}
-		o.Missing = append(o.Missing, wanted.missing(o.Tools)...)
-		m := madeFamily{family: wanted}
-		if wanted.boxed {
-			m.box = d.Sandbox
-		}
-		m.source = domain.FixedSource(wanted.name, o, nil)
+		m := madeFamily{wanted, domain.FixedSource(wanted.name(), o, nil)}
 		u.made = append(u.made, m)
 		u.Changed = append(u.Changed, m.source)
 	}
 	return u, nil
-}
-
-func (m *madeFamily) same(wanted family, box *Sandbox) bool {
-	return (!wanted.boxed || m.box == box) && reflect.DeepEqual(m.from, wanted.from)
 }
 
 // Offers returns what all families of the configuration offer.
@@ -191,18 +214,18 @@ func (u *Update) Offers() (all []domain.Offer) {
 
 // Commit puts the update into force. Sign-ins that wait end if Google's settings have changed.
 func (u *Update) Commit() {
-	if before := u.of.accounts; before != nil && before != u.accounts {
+	if before := u.of.accounts.Accounts; before != nil && before != u.accounts.Accounts {
 		_ = before.Close() // nothing of it is needed any more
 	}
 	u.of.families = u.families
 }
 
 // Accounts returns the accounts of Google, or nil without credentials.
-func (f *Families) Accounts() *signin.Accounts { return f.accounts }
+func (f *Families) Accounts() *signin.Accounts { return f.accounts.Accounts }
 
 // Close ends the sign-ins that wait.
 func (f *Families) Close() {
-	if f.accounts != nil {
-		_ = f.accounts.Close() // the process ends
+	if f.accounts.Accounts != nil {
+		_ = f.accounts.Accounts.Close() // the process ends
 	}
 }

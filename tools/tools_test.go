@@ -24,7 +24,6 @@ import (
 	"github.com/toolserver/toolserver/tools/google/calendar"
 	"github.com/toolserver/toolserver/tools/google/gmail"
 	"github.com/toolserver/toolserver/tools/linkedin"
-	"github.com/toolserver/toolserver/tools/meta"
 	"github.com/toolserver/toolserver/tools/system"
 	"github.com/toolserver/toolserver/tools/websearch"
 )
@@ -36,7 +35,7 @@ func deps(t *testing.T) tools.Deps {
 	results := domain.NewResultStore(domain.PageBytes(0))
 	t.Cleanup(results.Close)
 	return tools.Deps{
-		Sandbox: &tools.Sandbox{Sandbox: tooltest.Sandbox(t, sandbox.Policy{}, tools.Declared()...)}, Results: results,
+		Sandbox: &tools.Sandbox{Sandbox: tooltest.Sandbox(t, sandbox.Policy{}, tools.Declared())}, Server: tools.Server{Results: results},
 		LinkedIn: linkedin.DefaultOptions(), Search: websearch.DefaultOptions(), Anthropic: anthropic.DefaultOptions(),
 	}
 }
@@ -64,12 +63,13 @@ func all(t *testing.T) []domain.Tool {
 	t.Helper()
 	var list []domain.Tool
 	d := deps(t)
-	d.Catalog = func(domain.Principal) []*domain.Tool { return pointers(list) }
+	d.Callable = func(domain.Principal) []*domain.Tool { return pointers(list) }
 	list, missing, _ := offered(t, &tools.Families{}, d)
 	without := len(list)
 	d.Sandbox = deps(t).Sandbox
 	d.Search.Brave.APIKey, d.Anthropic.APIKey, d.Anthropic.AdminAPIKey = "brave-key", "anthropic-key", "admin-key"
-	d.Servers, d.Google.Options.ClientID, d.Google.Options.ClientSecret = 1, "id", "google-secret"
+	d.Meta.Model = d.Anthropic
+	d.Discovery.Servers, d.Google.ClientID, d.Google.ClientSecret = true, "id", "google-secret"
 	d.Settings = declare.Settings{google.Section: &google.Tier{Tier: google.Full}}
 	list, none, _ := offered(t, &tools.Families{}, d)
 	if len(list) != without+len(missing) || none != nil {
@@ -91,7 +91,7 @@ func TestFamiliesStay(t *testing.T) {
 		want   []string
 	}{
 		{func() {}, nil},
-		{func() { d.Anthropic.APIKey = "a-key" }, []string{"anthropic", "meta"}},
+		{func() { d.Anthropic.APIKey = "a-key"; d.Meta.Model = d.Anthropic }, []string{"anthropic", "meta"}},
 		{func() { d.LinkedIn.BaseURL = "https://linkedin.example" }, []string{"linkedin"}},
 		{func() { d.Settings = declare.Settings{"write_file": &files.WriteSettings{CreateDirs: new(false)}} }, []string{"files"}},
 		{func() { d.Sandbox = deps(t).Sandbox }, []string{"files", "shell", "system", "web", "google", "meta", "resources"}},
@@ -116,7 +116,7 @@ func TestNoShell(t *testing.T) {
 	needsShell := func(name string) bool { return slices.Contains([]string{"bash", "bash_jobs", "execute_command"}, name) }
 	for _, none := range []bool{false, true} {
 		d := deps(t)
-		d.ShellOptions.NoShell = none
+		d.Shell.NoShell = none
 		list, missing, _ := offered(t, new(tools.Families), d)
 		listed := len(slices.DeleteFunc(list, func(t domain.Tool) bool { return !needsShell(t.Name) }))
 		unavailable := domain.Joined(slices.DeleteFunc(missing, func(m domain.Missing) bool { return !needsShell(m.Name) }))
@@ -246,13 +246,11 @@ func TestTable(t *testing.T) {
 func TestDeclarations(t *testing.T) {
 	list := all(t)
 	categories, owners := map[string]string{}, map[string]sandbox.Owner{}
-	for _, g := range tools.Declared() {
-		for _, tool := range g.Tools {
-			if categories[tool.Tool] != "" {
-				t.Errorf("%s is declared twice", tool.Tool)
-			}
-			categories[tool.Tool], owners[tool.Tool] = g.Category, tool.Owner
+	for _, tool := range tools.Declared() {
+		if categories[tool.Tool] != "" {
+			t.Errorf("%s is declared twice", tool.Tool)
 		}
+		categories[tool.Tool], owners[tool.Tool] = tool.Category.Name, tool.Owner
 	}
 	for _, tool := range list {
 		if tool.Category != categories[tool.Name] {
@@ -285,14 +283,10 @@ func TestDeclarations(t *testing.T) {
 func TestSummaryIsComplete(t *testing.T) {
 	list := all(t)
 	i := slices.IndexFunc(list, func(t domain.Tool) bool { return t.Name == "capabilities_refresh" })
-	box := tooltest.Sandbox(t, sandbox.Policy{}, meta.Declared())
-	refresh := meta.RefreshTool(meta.Capabilities{
-		Catalog: func(domain.Principal) []*domain.Tool { return pointers(list) }, Files: box.For(meta.RefreshName).Writer(),
-	})
-	if i < 0 || refresh.Name != list[i].Name {
+	if i < 0 {
 		t.Fatal("there is no such tool")
 	}
-	text := tooltest.Call(t, refresh, `{"include_mcp":false}`).Content[0].Text
+	text := tooltest.Call(t, list[i], `{"include_mcp":false}`).Content[0].Text
 	_, lines, _ := strings.Cut(text, "## Internal capabilities")
 	if strings.Contains(lines, "tool(s)") {
 		t.Errorf("a tool is only counted:\n%s", lines)

@@ -24,6 +24,8 @@ var levels = []string{
 	"tools/google",
 	"tools/google/calendar tools/google/gmail tools/discovery tools/meta tools/shell",
 	"tools/anthropic tools/files tools/google/api tools/linkedin tools/prompts tools/resources tools/system tools/utility tools/web tools/websearch upstream",
+	"tools/google/calendar tools/google/gmail tools/meta tools/resources tools/shell",
+	"tools/anthropic tools/files tools/google/api tools/linkedin tools/prompts tools/system tools/utility tools/web tools/websearch upstream",
 	"tools/files/content tools/google/signin tools/lift upstream/oauth upstream/search",
 	"upstream/mcpclient upstream/mcpshape",
 	"outbound/signin",

@@ -158,11 +158,11 @@ func changed(want, got []string) (first int, old, now []string) {
 	return first + 1, want, got
 }
 
-// Sandbox returns the sandbox of a policy for the tools of groups. Commands are
+// Sandbox returns the sandbox of a policy for declared tools. Commands are
 // checked in it and not run. Without a working directory it is a temporary one.
-func Sandbox(t testing.TB, p sandbox.Policy, groups ...declare.Group) *sandbox.Sandbox {
+func Sandbox(t testing.TB, p sandbox.Policy, declared ...[]declare.Tool) *sandbox.Sandbox {
 	t.Helper()
-	p.Owners = declare.Owners(groups...)
+	p.Owners = declare.Owners(slices.Concat(declared...))
 	if p.WorkingDirectory == "" {
 		p.WorkingDirectory = t.TempDir()
 	}
@@ -173,6 +173,16 @@ func Sandbox(t testing.TB, p sandbox.Policy, groups ...declare.Group) *sandbox.S
 	}
 	t.Cleanup(func() { _ = kernel.Close() }) // nothing was run
 	return s
+}
+
+// Tools returns the tools of a family.
+func Tools[C, D any](t testing.TB, f declare.Family[C, D], from declare.From[C]) []domain.Tool {
+	t.Helper()
+	o, err := f.Offer(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.Tools
 }
 
 // Client has every tool send its requests with c.

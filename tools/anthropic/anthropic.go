@@ -7,7 +7,6 @@ package anthropic
 
 import (
 	"cmp"
-	"net/http"
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
@@ -36,41 +35,58 @@ const (
 	versionSampling = "2023-06-01" // the last with a temperature, for the models that accept one
 )
 
-const category = "ai"
-
-// Declared returns what the tools of the category declare.
-func Declared() declare.Group {
-	return declare.Group{Category: category, Heading: "Models", Tools: []declare.Tool{
-		{
-			Owner: sandbox.Owner{Tool: ConversationName, Fetches: ConversationName},
-			Lacks: "needs a key of its own, since it costs money: anthropic.api_key in the configuration, such as ${ANTHROPIC_API_KEY}, " +
-				"or the environment variable TOOLSERVER_ANTHROPIC_API_KEY",
+// Family returns the tools of the category ai. Each requires its key.
+func Family() declare.Family[Options, services] {
+	return declare.Family[Options, services]{
+		Name: "anthropic", Category: declare.Category{Name: "ai", Heading: "Models"}, Share: newServices,
+		Tools: []declare.Entry[services]{
+			{
+				Owner: sandbox.Owner{Tool: ConversationName, Fetches: ConversationName},
+				Lacks: func(s services) string {
+					return lacking(s.messages, "needs a key of its own, since it costs money: anthropic.api_key in the configuration, such as ${ANTHROPIC_API_KEY}, "+
+						"or the environment variable TOOLSERVER_ANTHROPIC_API_KEY")
+				},
+				Make: func(s services, _ sandbox.Capabilities) domain.Tool {
+					return conversation(talk{s.messages, newHistory()})
+				},
+			},
+			{
+				Owner: sandbox.Owner{Tool: usageName, Fetches: usageName},
+				Lacks: func(s services) string {
+					return lacking(s.reports, "needs the environment variable ANTHROPIC_ADMIN_API_KEY, or anthropic.admin_api_key in the configuration")
+				},
+				Make: func(s services, _ sandbox.Capabilities) domain.Tool { return usage(*s.reports) },
+			},
 		},
-		{
-			Owner: sandbox.Owner{Tool: usageName, Fetches: usageName},
-			Lacks: "needs the environment variable ANTHROPIC_ADMIN_API_KEY, or anthropic.admin_api_key in the configuration",
-		},
-	}}
+	}
 }
 
-// Tools returns the tools whose key is in o: claude_conversation and anthropic_usage. Client returns what each connects with.
-// The error names an option that cannot be used; it does not show a key.
-func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, error) {
-	var tools []domain.Tool
+// services are the APIs whose keys there are; the others are nil.
+type services struct {
+	messages *Messages
+	reports  *service
+}
+
+func lacking[T any](api *T, reason string) string {
+	if api != nil {
+		return ""
+	}
+	return reason
+}
+
+// newServices returns the APIs. The error names an option that cannot be used; it does not show a key.
+func newServices(from declare.From[Options]) (s services, err error) {
+	o := from.Config
 	if strings.TrimSpace(o.APIKey) != "" {
-		m, err := NewMessages(client(ConversationName), o)
-		if err != nil {
-			return nil, err
+		if s.messages, err = NewMessages(from.Client(ConversationName), o); err != nil {
+			return s, err
 		}
-		tools = append(tools, conversation(talk{m, newHistory()}))
 	}
 	if strings.TrimSpace(o.AdminAPIKey) != "" {
 		o.Version = cmp.Or(o.Version, versionReports)
-		s, err := newService(client(usageName), o, "Anthropic Admin API", "Error querying Anthropic Admin API", "admin_api_key", o.AdminAPIKey)
-		if err != nil {
-			return nil, err
-		}
-		tools = append(tools, usage(s))
+		reports, err := newService(from.Client(usageName), o, "Anthropic Admin API", "Error querying Anthropic Admin API", "admin_api_key", o.AdminAPIKey)
+		s.reports = &reports
+		return s, err
 	}
-	return tools, nil
+	return s, nil
 }

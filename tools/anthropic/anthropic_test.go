@@ -13,6 +13,7 @@ import (
 	fake "github.com/toolserver/toolserver/test/fakes/anthropic"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/sandbox/netguard"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/anthropic"
@@ -35,9 +36,9 @@ func tools(t testing.TB, api http.Handler) (conversation, usage domain.Tool) {
 	t.Helper()
 	srv := httptest.NewServer(api)
 	t.Cleanup(srv.Close)
-	list, err := anthropic.Tools(tooltest.Client(client(t, srv)), options(srv))
-	if err != nil || len(list) != 2 {
-		t.Fatalf("%d tools, error %v", len(list), err)
+	list := tooltest.Tools(t, anthropic.Family(), declare.From[anthropic.Options]{Client: tooltest.Client(client(t, srv)), Config: options(srv)})
+	if len(list) != 2 {
+		t.Fatalf("%d tools", len(list))
 	}
 	return list[0], list[1]
 }
@@ -70,7 +71,8 @@ func TestTools(t *testing.T) {
 			o := anthropic.DefaultOptions()
 			o.APIKey, o.AdminAPIKey = fake.APIKey, fake.AdminKey
 			c.change(&o)
-			list, err := anthropic.Tools(tooltest.Client(http.DefaultClient), o)
+			offer, err := anthropic.Family().Offer(declare.From[anthropic.Options]{Client: tooltest.Client(http.DefaultClient), Config: o})
+			list := offer.Tools
 			if err != nil {
 				if c.want == "" || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("error %q; want %q", err, c.want)

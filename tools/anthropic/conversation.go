@@ -44,7 +44,7 @@ type talk struct {
 
 func conversation(t talk) domain.Tool {
 	return domain.Define(domain.Tool{
-		Name: ConversationName, Title: "Talk to Claude", Category: category, Target: []string{"model", "conversation_id"},
+		Name: ConversationName, Title: "Talk to Claude", Target: []string{"model", "conversation_id"},
 		Description: "Ask a Claude model and return its answer. " +
 			"The model sees the message, the system prompt and, with conversation_id, the earlier messages, but no files or tools. " +
 			"A last line in brackets marks an incomplete answer.",

@@ -9,6 +9,7 @@ import (
 	fake "github.com/toolserver/toolserver/test/fakes/anthropic"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/anthropic"
 )
@@ -222,10 +223,7 @@ func TestConversationVersion(t *testing.T) {
 		t.Cleanup(srv.Close)
 		o := options(srv)
 		o.Version = c.configured
-		all, err := anthropic.Tools(tooltest.Client(client(t, srv)), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := tooltest.Tools(t, anthropic.Family(), declare.From[anthropic.Options]{Client: tooltest.Client(client(t, srv)), Config: o})
 		text := tooltest.Text(tooltest.Call(t, all[0], c.args))
 		if got := api.Requests()[0].Header.Get("Anthropic-Version"); got != c.want || !strings.Contains(text, c.says) {
 			t.Errorf("%q, %s: version %s: %s", c.configured, c.args, got, text)

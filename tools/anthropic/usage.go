@@ -58,7 +58,7 @@ const (
 func usage(s service) domain.Tool {
 	u := &usageReader{service: s, kept: share.Store[string, *report]{MaxEntries: maxKeptReports, MaxSize: maxKeptBytes, MaxAge: reportTTL, Renew: true}}
 	return domain.Define(domain.Tool{
-		Name: usageName, Title: "Read Anthropic usage and cost", Category: category, Target: []string{"action", "starting_at", "ending_at"},
+		Name: usageName, Title: "Read Anthropic usage and cost", Target: []string{"action", "starting_at", "ending_at"},
 		Description: "Read a report on the organization's use of Anthropic: " +
 			"tokens (usage), cost in US dollars (cost), or Claude Code activity by user and day (claude_code). Returns a label and JSON. Amounts are exact; total_usd is the sum over the returned pages. " +
 			"If has_more is true, call again with offset=next_offset or else page=next_page.",

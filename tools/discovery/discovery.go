@@ -31,68 +31,83 @@ const (
 // Category is that of the tools that find and call tools of servers.
 const Category = "mcp"
 
-// Declared returns what the tools that find and call tools of servers declare. What servers
-// are handed is that of mcp_exec.
-func Declared() declare.Group {
-	return declare.Group{Category: Category, Heading: "Other MCP servers", Tools: []declare.Tool{
-		{Owner: sandbox.Owner{Tool: ListName}},
-		{Owner: sandbox.Owner{Tool: SearchName}},
-		{Owner: sandbox.Owner{Tool: InfoName}},
-		{Owner: sandbox.Owner{Tool: ExecName, Holds: true, Reads: "read_file", Writes: "write_file", Keeps: "upstreams"}},
-	}}
+// Options is what the configuration says of the tools that find and call tools of servers.
+type Options struct {
+	Servers    bool // there are some
+	Everything bool // tools of this server are found as well: lists leave them out
 }
 
-// Finder is what the tools that find tools work with.
-type Finder struct {
-	Catalog    func() *domain.Catalog // what is in force
-	Everything bool                   // also tools of this server: lists leave them out
-	Results    *domain.ResultStore    // keeps what a wrong program was to select from
-	Selector   *jq.Selector
+// Family returns the tools that find and call tools of servers. What servers are handed is that of mcp_exec. Catalog returns
+// what is in force; results keeps what a wrong program was to select from.
+func Family(catalog func() *domain.Catalog, results *domain.ResultStore, selector *jq.Selector) declare.Family[Options, finder] {
+	entry := func(owner sandbox.Owner, make func(finder) domain.Tool) declare.Entry[finder] {
+		return declare.Entry[finder]{Owner: owner, Lacks: finder.lacks, Make: func(f finder, _ sandbox.Capabilities) domain.Tool { return make(f) }}
+	}
+	return declare.Family[Options, finder]{
+		Name: "mcp", Category: declare.Category{Name: Category, Heading: "Other MCP servers"},
+		Tools: []declare.Entry[finder]{
+			entry(sandbox.Owner{Tool: ListName}, finder.listTool),
+			entry(sandbox.Owner{Tool: SearchName}, finder.searchTool),
+			entry(sandbox.Owner{Tool: InfoName}, finder.infoTool),
+			entry(sandbox.Owner{Tool: ExecName, Holds: true, Reads: "read_file", Writes: "write_file", Keeps: "upstreams"}, finder.execTool),
+		},
+		Share: func(from declare.From[Options]) (finder, error) {
+			return finder{from.Config, catalog, results, selector, new(searcher)}, nil
+		},
+	}
+}
 
+// finder is what the tools that find tools work with.
+type finder struct {
+	Options
+	catalog  func() *domain.Catalog
+	results  *domain.ResultStore
+	selector *jq.Selector
 	searcher *searcher
 }
 
-// Offer returns the tools, or why they are missing.
-func (f Finder) Offer(servers int) (o domain.Offer) {
-	f.searcher = new(searcher)
-	looks := domain.Annotations{ReadOnly: true, Idempotent: true}
-	made := []domain.Tool{
-		domain.Define(domain.Tool{
-			Name: ListName, Title: "List tools of MCP servers", Category: Category, Listing: domain.ListedAlways,
-			Description: "List the tools of the connected MCP servers, with a line about each. To find a tool for a task, use mcp_search; " +
-				"for its arguments, mcp_info. Shows 100 tools at a time.",
-			Annotations: looks, Ability: "list the tools of other MCP servers", Target: []string{"server"},
-		}, f.list),
-		domain.Define(domain.Tool{
-			Name: SearchName, Title: "Find a tool of an MCP server", Category: Category, Listing: domain.ListedAlways,
-			Description: "Find tools of the connected MCP servers by what they do, in plain words. Returns the best, with their arguments " +
-				"(? may be left out, [] a list, {} an object) and the schema of the first; mcp_info has the others, mcp_exec calls them. " +
-				"Use it first when no listed tool fits the task.",
-			Annotations: looks, Ability: "find tools of other MCP servers by what they do", Target: []string{"query", "server"},
-		}, f.search),
-		domain.Define(domain.Tool{
-			Name: InfoName, Title: "Describe a tool of an MCP server", Category: Category, Listing: domain.ListedAlways,
-			Description: "Describe a tool of a connected MCP server: what it does, and the schema of its arguments, as mcp_exec needs them.",
-			Annotations: looks, Ability: "describe the arguments of their tools", Target: []string{"server", "tool"},
-		}, f.info),
-		domain.Define(domain.Tool{
-			Name: ExecName, Title: "Call a tool of an MCP server", Category: Category, Listing: domain.ListedAlways,
-			Description: "Call a tool of a connected MCP server, also one that is not in the list of tools. " +
-				"Get the schema of its arguments from mcp_info or mcp_search first.",
-			Annotations: domain.Annotations{Destructive: true, OpenWorld: true}, Ability: "call any of their tools", Target: []string{"server", "tool"},
-			Uses: domain.Reads | domain.Writes | domain.Keeps,
-		}, f.exec),
+func (f finder) lacks() string {
+	if f.Servers || f.Everything {
+		return ""
 	}
-	if servers > 0 || f.Everything {
-		o.Tools = made
-		return o
-	}
-	for _, t := range made {
-		o.Missing = append(o.Missing, domain.Missing{
-			Kind: domain.KindTool, Name: t.Name, Category: Category, Reason: "needs a server in mcp_servers of the configuration",
-		})
-	}
-	return o
+	return "needs a server in mcp_servers of the configuration"
+}
+
+func (f finder) listTool() domain.Tool {
+	return domain.Define(domain.Tool{
+		Name: ListName, Title: "List tools of MCP servers", Listing: domain.ListedAlways,
+		Description: "List the tools of the connected MCP servers, with a line about each. To find a tool for a task, use mcp_search; " +
+			"for its arguments, mcp_info. Shows 100 tools at a time.",
+		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "list the tools of other MCP servers", Target: []string{"server"},
+	}, f.list)
+}
+
+func (f finder) searchTool() domain.Tool {
+	return domain.Define(domain.Tool{
+		Name: SearchName, Title: "Find a tool of an MCP server", Listing: domain.ListedAlways,
+		Description: "Find tools of the connected MCP servers by what they do, in plain words. Returns the best, " +
+			"with their arguments (? may be left out, [] a list, {} an object) and the schema of the first; mcp_info has the others, mcp_exec calls them. " +
+			"Use it first when no listed tool fits the task.",
+		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "find tools of other MCP servers by what they do", Target: []string{"query", "server"},
+	}, f.search)
+}
+
+func (f finder) infoTool() domain.Tool {
+	return domain.Define(domain.Tool{
+		Name: InfoName, Title: "Describe a tool of an MCP server", Listing: domain.ListedAlways,
+		Description: "Describe a tool of a connected MCP server: what it does, and the schema of its arguments, as mcp_exec needs them.",
+		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "describe the arguments of their tools", Target: []string{"server", "tool"},
+	}, f.info)
+}
+
+func (f finder) execTool() domain.Tool {
+	return domain.Define(domain.Tool{
+		Name: ExecName, Title: "Call a tool of an MCP server", Listing: domain.ListedAlways,
+		Description: "Call a tool of a connected MCP server, also one that is not in the list of tools. " +
+			"Get the schema of its arguments from mcp_info or mcp_search first.",
+		Annotations: domain.Annotations{Destructive: true, OpenWorld: true}, Ability: "call any of their tools", Target: []string{"server", "tool"},
+		Uses: domain.Reads | domain.Writes | domain.Keeps,
+	}, f.exec)
 }
 
 // found is a tool that can be found, with where it is.
@@ -102,7 +117,7 @@ type found struct {
 }
 
 // all returns what can be found in a catalog, by server and name.
-func (f Finder) all(catalog *domain.Catalog) (all []found) {
+func (f finder) all(catalog *domain.Catalog) (all []found) {
 	for _, t := range catalog.Tools() {
 		at := found{t, t.Origin.Server, t.Origin.Tool}
 		if at.server == "" {
@@ -117,14 +132,14 @@ func (f Finder) all(catalog *domain.Catalog) (all []found) {
 }
 
 // tools returns what a principal can call of what can be found, of one server or all.
-func (f Finder) tools(p domain.Principal, server string) []found {
-	catalog := f.Catalog()
+func (f finder) tools(p domain.Principal, server string) []found {
+	catalog := f.catalog()
 	return slices.DeleteFunc(f.all(catalog), func(t found) bool { return server != "" && t.server != server || catalog.Why(p, t.tool.Name) != "" })
 }
 
 // find returns a tool of a server, by the name that the server or this one gives it. The error
 // is that of a tool that does not exist.
-func (f Finder) find(p domain.Principal, server, name string) (found, error) {
+func (f finder) find(p domain.Principal, server, name string) (found, error) {
 	all := f.tools(p, server)
 	for _, is := range []func(found) bool{
 		func(t found) bool { return t.name == name }, func(t found) bool { return t.tool.Name == name }, // which may be renamed to what another is there
@@ -177,7 +192,7 @@ type listOutput struct {
 // pageSize is how many tools one answer lists.
 const pageSize = 100
 
-func (f Finder) list(ctx context.Context, in listInput) (domain.ToolResult, error) {
+func (f finder) list(ctx context.Context, in listInput) (domain.ToolResult, error) {
 	all := f.tools(domain.SessionOf(ctx).Principal, in.Server)
 	if len(all) == 0 && in.Server != "" {
 		return domain.Failure("not_found", fmt.Sprintf("no server %q with tools for you", brief.Name(in.Server)),
@@ -213,7 +228,7 @@ type infoInput struct {
 	Tool   string `json:"tool" min:"1" max:"256" doc:"Name of the tool at that server."`
 }
 
-func (f Finder) info(ctx context.Context, in infoInput) (domain.ToolResult, error) {
+func (f finder) info(ctx context.Context, in infoInput) (domain.ToolResult, error) {
 	t, err := f.find(domain.SessionOf(ctx).Principal, in.Server, in.Tool)
 	if err != nil {
 		return domain.ToolResult{}, err
@@ -241,7 +256,7 @@ type execInput struct {
 	Select string `json:"select,omitempty" also:"jq filter" doc:"Program of jq that returns only parts of a result that is JSON, such as .items[] | {id, name}."`
 }
 
-func (f Finder) exec(ctx context.Context, in execInput) (domain.ToolResult, error) {
+func (f finder) exec(ctx context.Context, in execInput) (domain.ToolResult, error) {
 	t, err := f.find(domain.SessionOf(ctx).Principal, in.Server, in.Tool)
 	if err != nil {
 		return domain.ToolResult{}, err
@@ -264,8 +279,8 @@ func (f Finder) exec(ctx context.Context, in execInput) (domain.ToolResult, erro
 		return r, err
 	}
 	value := domain.WithoutSecrets(ctx, valueOf(r))
-	return f.Selector.Select(ctx, ExecName, in.Select, value, func() string {
-		return "The call was made. All of its result: " + f.Results.Keep(domain.SessionOf(ctx).Principal, string(value)).Call(1)
+	return f.selector.Select(ctx, ExecName, in.Select, value, func() string {
+		return "The call was made. All of its result: " + f.results.Keep(domain.SessionOf(ctx).Principal, string(value)).Call(1)
 	})
 }
 

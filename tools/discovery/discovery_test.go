@@ -10,6 +10,8 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/upstream"
 )
 
@@ -46,10 +48,9 @@ func finding(t *testing.T, everything bool) *domain.Executor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := Finder{Catalog: registry.Catalog, Everything: everything}
 	own := domain.Define(domain.Tool{Name: "read_file", Description: "Read a text file."}, func(context.Context, struct{}) (domain.ToolResult, error) { return domain.Text("read"), nil })
-	o := f.Offer(2)
-	registry.Register(domain.FixedSource("own", domain.Offer{Tools: append(o.Tools, own)}, nil))
+	tools := tooltest.Tools(t, Family(registry.Catalog, nil, nil), declare.From[Options]{Config: Options{Servers: true, Everything: everything}})
+	registry.Register(domain.FixedSource("own", domain.Offer{Tools: append(tools, own)}, nil))
 	for name, groups := range map[string][]string{"pdf": nil, "pdf_secret": {" Analysts "}} {
 		var tools []string
 		for i := range 3 {
@@ -166,7 +167,7 @@ func TestFindRenamed(t *testing.T) {
 	registry.Apply(domain.Revision{Add: []domain.Source{domain.FixedSource("s", offered(t, "x", `{"name":"delete"}`, `{"name":"get"}`), nil)}})
 	t.Cleanup(registry.Close)
 	for name, want := range map[string]string{"get": "get", "fetch": "get", "delete": "delete"} {
-		if got, err := (Finder{Catalog: registry.Catalog}).find(domain.Principal{}, "x", name); err != nil || got.name != want {
+		if got, err := (finder{catalog: registry.Catalog}).find(domain.Principal{}, "x", name); err != nil || got.name != want {
 			t.Errorf("%s finds %s, %v; want %s", name, got.name, err, want)
 		}
 	}

@@ -21,7 +21,7 @@ type searcher struct {
 }
 
 // in returns the index of a catalog, which holds all tools that anybody can find.
-func (x *searcher) in(catalog *domain.Catalog, f Finder) (*search.Index, []found) {
+func (x *searcher) in(catalog *domain.Catalog, f finder) (*search.Index, []found) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.of == catalog {
@@ -60,11 +60,11 @@ type searchOutput struct {
 	Hint  string    `json:"hint,omitempty" doc:"What would narrow the search."`
 }
 
-func (f Finder) search(ctx context.Context, in searchInput) (domain.ToolResult, error) {
+func (f finder) search(ctx context.Context, in searchInput) (domain.ToolResult, error) {
 	if strings.TrimSpace(in.Query) == "" && len(in.Files) == 0 {
 		return domain.ToolResult{}, domain.InvalidArgument(SearchName, "query", "says nothing; say what the tool should do, or name files")
 	}
-	catalog, p := f.Catalog(), domain.SessionOf(ctx).Principal
+	catalog, p := f.catalog(), domain.SessionOf(ctx).Principal
 	index, all := f.searcher.in(catalog, f)
 	r := index.Search(in.Query, search.Options{
 		Limit: in.Limit, Server: in.Server, Files: in.Files, Keep: func(i int) bool { return catalog.Why(p, all[i].tool.Name) == "" },

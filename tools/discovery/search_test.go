@@ -10,6 +10,8 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/schema"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // TestSearchIsShort bounds what a search for five tools takes of a model's context.
@@ -46,7 +48,8 @@ func TestSearchIsShort(t *testing.T) {
 		}
 		registry.Register(domain.FixedSource(s.Server, offered(t, s.Server, tools...), nil))
 	}
-	registry.Register(domain.FixedSource("own", Finder{Catalog: registry.Catalog}.Offer(1), nil))
+	tools := tooltest.Tools(t, Family(registry.Catalog, nil, nil), declare.From[Options]{Config: Options{Servers: true}})
+	registry.Register(domain.FixedSource("own", domain.Offer{Tools: tools}, nil))
 	exec := domain.NewExecutor(registry, domain.NewResultStore(0), domain.Settings{}, func(*domain.CallRecord) {})
 	var texts, structured []int
 	for _, file := range []string{"queries.json", "paraphrases.json"} {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/fakes/walktest"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/files"
@@ -29,7 +30,7 @@ func benchmark(b *testing.B, w bench, tool, args string) {
 
 // BenchmarkReadFile reads a file of 4 KiB through the executor.
 func BenchmarkReadFile(b *testing.B) {
-	w := newBench(b, files.Options{}, nil)
+	w := newBench(b, declare.From[files.Options]{}, nil)
 	w.put(b, "f.txt", strings.Repeat("a line of some forty characters or more\n", 103)[:4096], "large.txt", strings.Repeat("a line of text\n", 100_000))
 	b.Run("4KiB", func(b *testing.B) { benchmark(b, w, "read_file", `{"path":"f.txt"}`) })
 	b.Run("lines", func(b *testing.B) { benchmark(b, w, "read_file", `{"path":"f.txt","offset":10,"limit":10}`) })
@@ -38,7 +39,7 @@ func BenchmarkReadFile(b *testing.B) {
 
 // BenchmarkTree walks and searches a tree of 5,000 files.
 func BenchmarkTree(b *testing.B) {
-	w := newBench(b, files.Options{}, nil)
+	w := newBench(b, declare.From[files.Options]{}, nil)
 	if err := walktest.Build(w.dir, 5000); err != nil {
 		b.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func BenchmarkTree(b *testing.B) {
 
 // BenchmarkListDirectory lists a directory of 200 files.
 func BenchmarkListDirectory(b *testing.B) {
-	w := newBench(b, files.Options{}, nil)
+	w := newBench(b, declare.From[files.Options]{}, nil)
 	for i := range 200 {
 		w.put(b, fmt.Sprintf("file%03d.txt", i), "text")
 	}

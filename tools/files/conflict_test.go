@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 )
 
@@ -16,9 +17,13 @@ func TestConflict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	box := tooltest.Sandbox(t, sandbox.Policy{WorkingDirectory: dir}, Declared())
+	box := tooltest.Sandbox(t, sandbox.Policy{WorkingDirectory: dir}, Family().Declared())
 	c := box.For("edit_file")
-	s := fileTool{newToolset(box, Options{}), c.Tool(), c, c.Reader(), c.Writer()}
+	set, err := newToolset(declare.From[Options]{Sandbox: box})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := fileTool{set, c.Tool(), c, c.Reader(), c.Writer()}
 	file := filepath.Join(dir, "f")
 	write := func(content string) {
 		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {

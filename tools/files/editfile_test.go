@@ -11,12 +11,13 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/files"
 )
 
 func TestEditFile(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	const program = "package main\n\nfunc main() {\n\tprintln(\"a\")\n\tprintln(\"b\")\n\tprintln(\"a\")\n}\n"
 	cases := []struct {
 		name, content, edits string
@@ -94,7 +95,7 @@ func TestEditFile(t *testing.T) {
 			t.Errorf("%s: the file has %q; want %q", c.name, got, want)
 		}
 	}
-	readable := newBench(t, files.Options{}, func(p *sandbox.Policy) { p.Tools["write_file"] = sandbox.ToolPolicy{AllowedPaths: []string{}} })
+	readable := newBench(t, declare.From[files.Options]{}, func(p *sandbox.Policy) { p.Tools["write_file"] = sandbox.ToolPolicy{AllowedPaths: []string{}} })
 	readable.put(t, "f", "a\n")
 	b.run(t, "edit_file", []tooltest.Case{
 		{Name: "missing", Args: `{"path":"none","edits":[{"old_text":"a","new_text":"b"}]}`, Want: "none does not exist", ErrorType: "not_found"},
@@ -106,7 +107,7 @@ func TestEditFile(t *testing.T) {
 }
 
 func TestNearMiss(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	b.put(t, "f.go", "package f\n\nfunc first() {\n\tif ok {\n\t\treturn compute(1, 2)\n\t}\n}\n\nfunc second() {\n\treturn \u201Cquoted\u201D\n}\n", "crlf", "a\r\nb\r\n", "lf", "a\nb\n", "nfc", "the caf\u00e9 here\n")
 	edit := func(path, old string) string {
 		quoted, err := json.Marshal(old)
@@ -143,7 +144,7 @@ func TestNearMiss(t *testing.T) {
 // TestEditDiffBounds checks that a diff of any size fits an answer and that the
 // work for it is bounded.
 func TestEditDiffBounds(t *testing.T) {
-	b := newBench(t, files.Options{MaxChars: 2000}, nil)
+	b := newBench(t, declare.From[files.Options]{Config: files.Options{MaxChars: 2000}}, nil)
 	b.put(t, "f", strings.Repeat("same\nold\n", 20_000))
 	res := b.call(t, "edit_file", `{"path":"f","edits":[{"old_text":"old","new_text":"new","replace_all":true}]}`)
 	text := tooltest.Text(res)
@@ -170,7 +171,7 @@ func FuzzEditDiff(f *testing.F) {
 		if !utf8.ValidString(old) || !utf8.ValidString(new) || strings.ContainsAny(content+old+new, "\x00\r\\") || old == "" || old == new {
 			t.Skip()
 		}
-		b := newBench(t, files.Options{}, nil)
+		b := newBench(t, declare.From[files.Options]{}, nil)
 		b.put(t, "f", content, "orig", content)
 		args, err := json.Marshal(map[string]any{"path": "f", "edits": []any{map[string]any{"old_text": old, "new_text": new, "replace_all": true}}})
 		if err != nil {

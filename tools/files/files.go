@@ -21,14 +21,11 @@ import (
 
 // Options are what configuration says of the file tools.
 type Options struct {
-	Settings declare.Settings // of single tools
 	// MaxChars is how long an answer of read_file and edit_file may be, so that
 	// the executor need not cut it; 0 is [domain.DefaultMaxResultChars].
 	// Windows of files are measured in bytes of UTF-8, which are no fewer.
 	MaxChars int
 }
-
-const category = "file"
 
 // The heads of the families of file tools.
 const (
@@ -40,8 +37,8 @@ const (
 	ListDirectory = "list_directory"
 )
 
-// all returns the tools of the category: what each declares, and what makes it.
-func all() []declare.Entry[*toolset] {
+// Family returns the tools of the category file.
+func Family() declare.Family[Options, *toolset] {
 	entry := func(tool, reads, writes string, settings any, define func(fileTool) domain.Tool) declare.Entry[*toolset] {
 		return declare.Entry[*toolset]{
 			Owner: sandbox.Owner{Tool: tool, Reads: reads, Writes: writes}, Settings: settings,
@@ -54,24 +51,22 @@ func all() []declare.Entry[*toolset] {
 		e.Owner.Filters = programs
 		return e
 	}
-	return []declare.Entry[*toolset]{
-		filtering(entry(ReadFile, ReadFile, "", ReadSettings{}, readFile), content.Programs()...),
-		entry(WriteFile, "", WriteFile, WriteSettings{}, writeFile),
-		entry("append_file", "", WriteFile, nil, appendFile),
-		entry("edit_file", ReadFile, WriteFile, nil, editFile),
-		entry(ListDirectory, ReadFile, "", nil, listDirectory),
-		entry("search_files", ReadFile, "", nil, searchFiles),
-		entry("grep", ReadFile, "", nil, grep),
-		entry("move_file", ReadFile, WriteFile, nil, moveFile),
-		entry("copy_file", ReadFile, WriteFile, nil, copyFile),
-		entry("create_directory", "", WriteFile, nil, createDirectory),
-		entry("delete_file", "", WriteFile, nil, deleteFile),
+	return declare.Family[Options, *toolset]{
+		Name: "files", Category: declare.Category{Name: "file", Heading: "Files"}, ByPolicy: true, Share: newToolset,
+		Tools: []declare.Entry[*toolset]{
+			filtering(entry(ReadFile, ReadFile, "", ReadSettings{}, readFile), content.Programs()...),
+			entry(WriteFile, "", WriteFile, WriteSettings{}, writeFile),
+			entry("append_file", "", WriteFile, nil, appendFile),
+			entry("edit_file", ReadFile, WriteFile, nil, editFile),
+			entry(ListDirectory, ReadFile, "", nil, listDirectory),
+			entry("search_files", ReadFile, "", nil, searchFiles),
+			entry("grep", ReadFile, "", nil, grep),
+			entry("move_file", ReadFile, WriteFile, nil, moveFile),
+			entry("copy_file", ReadFile, WriteFile, nil, copyFile),
+			entry("create_directory", "", WriteFile, nil, createDirectory),
+			entry("delete_file", "", WriteFile, nil, deleteFile),
+		},
 	}
-}
-
-// Declared returns what the tools of the category declare.
-func Declared() declare.Group {
-	return declare.Group{Category: category, Heading: "Files", Tools: declare.Tools(all())}
 }
 
 // Bounds of what is written at once, in bytes.
@@ -85,26 +80,26 @@ const (
 // minChars is the least MaxChars that leaves room for a line and a marker.
 const minChars = 1000
 
-// Tools returns the tools of the category file, with what s hands them.
-func Tools(s *sandbox.Sandbox, o Options) []domain.Tool {
-	return declare.Make(s, newToolset(s, o), all())
-}
-
 // toolset is what the file tools share.
 type toolset struct {
-	options Options
-	work    string            // where relative paths start
-	listed  *sandbox.Reader   // which names failures may show: those of list_directory
-	shell   *sandbox.Commands // that failures may suggest: those of bash
-	writing *pathLocks        // by real path
+	options  Options
+	settings declare.Settings  // of single tools
+	work     string            // where relative paths start
+	listed   *sandbox.Reader   // which names failures may show: those of list_directory
+	shell    *sandbox.Commands // that failures may suggest: those of bash
+	writing  *pathLocks        // by real path
 }
 
-func newToolset(s *sandbox.Sandbox, o Options) *toolset {
+func newToolset(from declare.From[Options]) (*toolset, error) {
+	s, o := from.Sandbox, from.Config
 	if o.MaxChars <= 0 {
 		o.MaxChars = domain.DefaultMaxResultChars
 	}
 	o.MaxChars = max(o.MaxChars, minChars)
-	return &toolset{options: o, work: s.WorkingDirectory(), listed: s.For(ListDirectory).Reader(), shell: s.For(bash).Commands(), writing: newPathLocks()}
+	return &toolset{
+		options: o, settings: from.Settings, work: s.WorkingDirectory(),
+		listed: s.For(ListDirectory).Reader(), shell: s.For(bash).Commands(), writing: newPathLocks(),
+	}, nil
 }
 
 // fileTool is one of the tools, with the files that it may read and write.
@@ -134,7 +129,7 @@ func define[In any](t fileTool, d domain.Tool, run func(fileTool, context.Contex
 	default:
 		needs = []need{{"path", t.reads.Check, false}}
 	}
-	d.Name, d.Category = t.name, category
+	d.Name = t.name
 	d.Explain = func(_ context.Context, args domain.Arguments) (e domain.Explanation, err error) {
 		for _, n := range needs {
 			path, _ := args[n.argument].(string) // a schema's default where it may be left out

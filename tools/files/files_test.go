@@ -21,7 +21,7 @@ type bench struct {
 
 // newBench returns tools that may use a new directory; change may widen or
 // narrow that.
-func newBench(t testing.TB, o files.Options, change func(*sandbox.Policy)) bench {
+func newBench(t testing.TB, from declare.From[files.Options], change func(*sandbox.Policy)) bench {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -36,7 +36,8 @@ func newBench(t testing.TB, o files.Options, change func(*sandbox.Policy)) bench
 		change(&p)
 	}
 	b := bench{dir: work, tools: map[string]domain.Tool{}}
-	for _, tool := range files.Tools(tooltest.Sandbox(t, p, files.Declared()), o) {
+	from.Sandbox = tooltest.Sandbox(t, p, files.Family().Declared())
+	for _, tool := range tooltest.Tools(t, files.Family(), from) {
 		tool.Disabled = false // as delete_file is by default
 		b.tools[tool.Name] = tool
 	}
@@ -98,7 +99,7 @@ func (b bench) run(t *testing.T, tool string, cases []tooltest.Case) {
 
 func TestTools(t *testing.T) {
 	for _, create := range []bool{false, true} {
-		b := newBench(t, files.Options{Settings: declare.Settings{"write_file": &files.WriteSettings{CreateDirs: &create}}}, nil)
+		b := newBench(t, declare.From[files.Options]{Settings: declare.Settings{"write_file": &files.WriteSettings{CreateDirs: &create}}}, nil)
 		if len(b.tools) != 11 {
 			t.Errorf("%d tools; want 11", len(b.tools))
 		}
@@ -117,7 +118,7 @@ func TestTools(t *testing.T) {
 
 // TestGuarded calls every tool with paths that lead out of what is allowed.
 func TestGuarded(t *testing.T) {
-	b := newBench(t, files.Options{}, deny("secret"))
+	b := newBench(t, declare.From[files.Options]{}, deny("secret"))
 	b.put(t, "in.txt", "in\n", "secret/key", "TOP SECRET\n", "../outside/out.txt", "TOP SECRET\n", "../work-evil/x", "TOP SECRET\n")
 	for name, target := range map[string]string{"out": "../outside", "out.txt": "../outside/out.txt", "key": "secret/key", "abs": b.dir + "/in.txt"} {
 		if err := os.Symlink(target, filepath.Join(b.dir, name)); err != nil {

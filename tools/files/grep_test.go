@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/fakes/walktest"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/files"
 )
 
 func TestGrep(t *testing.T) {
-	b := newBench(t, files.Options{}, deny("secret"))
+	b := newBench(t, declare.From[files.Options]{}, deny("secret"))
 	b.put(t, "a.go", "package a\nfunc One() {}\n\n// one two\nfunc Two() {}\n", "sub/b.go", "x\none\r\ny\n", "sub/c.txt", "ONE and one\n",
 		"bin", "one\x00one\n", ".hidden", "one\n", "secret/k", "one\n", "ignored.log", "one\n", "sub/x.log", "one\n", ".git/HEAD", "x\n", ".gitignore", "*.log\n/out/\n", "out/d/o.txt", "output\n",
 		"long", strings.Repeat("x", 3000)+"needle"+strings.Repeat("y", 3000)+"\n", "latin", "caf\xE9 au lait\n", "dot.star", "a.*b\n")
@@ -69,7 +70,7 @@ func TestGrep(t *testing.T) {
 // of source files.
 // TestGrepInstead has patterns that were meant otherwise, and files that are not plain text.
 func TestGrepInstead(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	b.put(t, "a.txt", "foo(bar) a[0] $x f( c++ a.b\n", "bin", "\x00foo\n", "marked", "\uFEFFfirst\n", "wide", "\xff\xfef\x00i\x00r\x00s\x00t\x00")
 	const there = "The text is there literally: call grep again with fixed_string: true."
 	b.run(t, "grep", []tooltest.Case{
@@ -97,7 +98,7 @@ func TestGrepAgainstRipgrep(t *testing.T) {
 	if err != nil {
 		t.Skip("ripgrep is not installed")
 	}
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	if err := walktest.Build(b.dir, 2000); err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/files"
 )
 
 // TestCopyHoles copies files with holes, alone and in a directory. The holes take no space and no time.
 func TestCopyHoles(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	if err := os.Mkdir(filepath.Join(b.dir, "d"), 0o700); err != nil {
 		t.Fatal(err)
 	}

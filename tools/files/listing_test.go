@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/files"
 )
@@ -25,7 +26,7 @@ func results(t testing.TB, res domain.ToolResult, v any) {
 }
 
 func TestListDirectory(t *testing.T) {
-	b := newBench(t, files.Options{}, deny("secret", "sub/key"))
+	b := newBench(t, declare.From[files.Options]{}, deny("secret", "sub/key"))
 	b.put(t, "b.txt", "hello", "b/inner.txt", "x", "b-c", "", ".hidden", "h", "secret/x", "", "sub/key", "", "sub/open", "")
 	stamp := time.Date(2024, 2, 29, 12, 0, 0, 0, time.FixedZone("", 3600))
 	if err := os.Chtimes(filepath.Join(b.dir, "b.txt"), stamp, stamp); err != nil {
@@ -103,7 +104,7 @@ func listed(t *testing.T, res domain.ToolResult) (names []string) {
 // TestListPages reads lists that do not fit one result: pages have all entries once, and no
 // form of them is cut.
 func TestListPages(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	var want []string
 	for i := range 1500 {
 		name := fmt.Sprintf("%04d%s", i, strings.Repeat("ä", i%60))
@@ -143,7 +144,7 @@ func TestListPages(t *testing.T) {
 }
 
 func TestLargeDirectory(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	for i := range 10_000 {
 		if err := os.WriteFile(filepath.Join(b.dir, fmt.Sprintf("f%05d", i)), nil, 0o644); err != nil {
 			t.Fatal(err)
@@ -173,7 +174,7 @@ func TestLargeDirectory(t *testing.T) {
 }
 
 func TestSearchFiles(t *testing.T) {
-	b := newBench(t, files.Options{}, deny("secret"))
+	b := newBench(t, declare.From[files.Options]{}, deny("secret"))
 	b.put(t, "main.go", "", "main_test.go", "", "web/app.ts", "", "web/lib/util.tsx", "", "web/app.css", "", ".env", "", ".github/ci.yml", "",
 		"secret/key.go", "", "out/gen.go", "", ".gitignore", "out/\n", "web/.gitignore", "*.css\n")
 	b.run(t, "search_files", []tooltest.Case{
@@ -198,7 +199,7 @@ func TestSearchFiles(t *testing.T) {
 // TestWalkStops checks that walks end with their context and tell how far they
 // have got.
 func TestWalkStops(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	for i := range 3000 {
 		b.put(t, fmt.Sprintf("d%02d/f%d", i%50, i), "text\n")
 	}

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/files"
 )
 
 func TestMoveFile(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	b.put(t, "a.txt", "A", "b.txt", "B", "dir/x", "X", "dir/y/z", "Z", ".env", "SECRET", "withenv/.env", "SECRET", "withenv/a", "A")
 	b.run(t, "move_file", []tooltest.Case{
 		{Name: "into a new directory", Args: `{"source":"a.txt","destination":"new/a.txt"}`, Exact: "Moved a.txt to new/a.txt",
@@ -35,7 +36,7 @@ func TestMoveFile(t *testing.T) {
 }
 
 func TestCopyFile(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	b.put(t, "a.sh", "A", "b.txt", "B", "dir/x", "X", "dir/y/z", "ZZ", "dir/.env", "SECRET", "dir/.git/HEAD", "ref", "dir/.git/hooks/h", "HOOK", "conf/config.yaml", "C")
 	if err := os.Chmod(filepath.Join(b.dir, "a.sh"), 0o700); err != nil {
 		t.Fatal(err)
@@ -66,7 +67,7 @@ func TestCopyFile(t *testing.T) {
 }
 
 func TestCreateAndDelete(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	b.put(t, "a.txt", "A", "keep/.env", "SECRET", "keep/x", "X")
 	b.run(t, "create_directory", []tooltest.Case{
 		{Name: "new", Args: `{"path":"x/y/z"}`, Exact: "Created the directory x/y/z", Check: hasStructured(`{"path":"x/y/z","created":true}`)},
@@ -89,7 +90,7 @@ func TestCreateAndDelete(t *testing.T) {
 
 // TestExplainEnds asks about both ends of a move.
 func TestExplainEnds(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	b.put(t, "a.txt", "A", ".env", "SECRET")
 	for args, want := range map[[2]string]string{{"a.txt", "b"}: "", {".env", "b"}: "protected: .env", {"a.txt", ".env"}: "protected: .env", {"a.txt", "/etc/x"}: "outside"} {
 		for _, tool := range []string{"move_file", "copy_file"} {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/files"
 )
@@ -57,7 +58,7 @@ func TestNotationsOfWriters(t *testing.T) {
 		t.Skip("the paths are of Unix")
 	}
 	t.Setenv("HOME", filepath.Join(t.TempDir(), "home"))
-	missing := newBench(t, files.Options{}, nil)
+	missing := newBench(t, declare.From[files.Options]{}, nil)
 	missing.put(t, "there.txt", "old")
 	before := tree(t, missing.dir)
 	for path, meant := range notations(missing.dir) {
@@ -89,7 +90,7 @@ func TestNotationsOfWriters(t *testing.T) {
 				continue
 			}
 			tool, _, _ := strings.Cut(writer, " ")
-			there := newBench(t, files.Options{}, nil)
+			there := newBench(t, declare.From[files.Options]{}, nil)
 			there.put(t, "there.txt", "old", path, "old")
 			quoted, _ := json.Marshal(path)
 			if res := there.call(t, tool, fmt.Sprintf(args, quoted)); res.IsError {
@@ -101,7 +102,7 @@ func TestNotationsOfWriters(t *testing.T) {
 
 // TestHome has ~ as the home directory, where no directory has that name.
 func TestHome(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	for _, name := range []string{"HOME", "USERPROFILE"} {
 		t.Setenv(name, b.dir)
 	}

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/files"
 )
 
 // TestProtected has no rule but those that are always there.
 func TestProtected(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	b.put(t, ".env", "needle\n", "sub/.env.local", "needle\n", ".ssh/id", "needle\n", "a.txt", "needle\n", ".env.example", "needle\n", ".git/hooks/x.sample", "needle\n")
 	const refused = "denied"
 	b.run(t, "grep", []tooltest.Case{
@@ -60,7 +61,7 @@ func TestProtected(t *testing.T) {
 
 func TestHardlinks(t *testing.T) {
 	for _, mode := range []string{"", "allow"} {
-		b := newBench(t, files.Options{}, func(p *sandbox.Policy) {
+		b := newBench(t, declare.From[files.Options]{}, func(p *sandbox.Policy) {
 			p.Tools["read_file"] = sandbox.ToolPolicy{AllowedPaths: []string{p.WorkingDirectory}, Hardlinks: mode}
 			p.Tools["write_file"] = sandbox.ToolPolicy{Hardlinks: mode}
 		})

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/files"
 )
 
 // Each part of a document that cannot be read to its end says so.
 func TestReadDamaged(t *testing.T) {
-	b := newBench(t, files.Options{MaxChars: 2000}, nil)
+	b := newBench(t, declare.From[files.Options]{Config: files.Options{MaxChars: 2000}}, nil)
 	whole := `<w:document xmlns:w="x"><w:body>` + strings.Repeat(paragraph("some words"), 500)
 	b.put(t, "a.docx", archive(t, "word/document.xml", whole), "b.docx", archive(t, "word/document.xml", "<w:document>"))
 	const note = "The document has more than these lines: the rest of it cannot be read: word/document.xml: "
@@ -35,7 +36,7 @@ func TestReadDamaged(t *testing.T) {
 
 // What was made of a document serves the calls that read on, until the file changes.
 func TestReadOn(t *testing.T) {
-	b := newBench(t, files.Options{MaxChars: 2000}, nil)
+	b := newBench(t, declare.From[files.Options]{Config: files.Options{MaxChars: 2000}}, nil)
 	file := filepath.Join(b.dir, "a.csv")
 	at := time.Now().Add(-time.Hour)
 	write := func(word string, at time.Time) {

@@ -30,7 +30,7 @@ type readInput struct {
 }
 
 func readFile(t fileTool) domain.Tool {
-	r := &fileReader{fileTool: t, contents: content.NewReader(t.held.Filters()), settings: declare.Of[ReadSettings](t.options.Settings, t.name)}
+	r := &fileReader{fileTool: t, contents: content.NewReader(t.held.Filters()), settings: declare.Of[ReadSettings](t.toolset.settings, t.name)}
 	r.made.MaxSize, r.made.MaxAge, r.made.Renew = 32<<20, 10*time.Minute, true
 	return define(t, domain.Tool{
 		Title: "Read file", Target: []string{"path"},

@@ -51,7 +51,7 @@ func utf16le(s string) string {
 }
 
 func TestReadFile(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	b.put(t, "a.txt", "one\ntwo\nthree\n", "open.txt", "one\ntwo", "empty", "", "crlf", "a\r\nb\r\n", "sub/deep/x.go", "package x\n",
 		"bom", "\xEF\xBB\xBFüber\n", "wide", utf16le("Grüße 日本 😀\n"), "latin", "Gr\xFC\xDFe aus K\xF6ln\n",
 		"sjis", "\x93\xFA\x96{\x8C\xEA\n", "bin", "a\x00b", "data.csv", "a,b\n1,2\n", "say \"hi\".txt", "hi\n")
@@ -103,7 +103,7 @@ func TestReadFile(t *testing.T) {
 }
 
 func TestReadMissing(t *testing.T) {
-	b := newBench(t, files.Options{}, deny("notes.secret"))
+	b := newBench(t, declare.From[files.Options]{}, deny("notes.secret"))
 	b.put(t, "notes.txt", "x", "Readme.md", "x", "src/server.go", "x", "src/serverless.go", "x", "notes.secret", "x", "other", "x")
 	b.run(t, "read_file", []tooltest.Case{
 		{Name: "typing error", Args: `{"path":"nots.txt"}`, Wants: []string{"nots.txt does not exist", "did you mean notes.txt?", `Call read_file(path="notes.txt")`}, ErrorType: "not_found"},
@@ -139,7 +139,7 @@ func TestReadWindows(t *testing.T) {
 		"blank": strings.Repeat("\n", 5000), "dir with space/q\"uote": long(300), "wide": utf16le(long(800)), "crlf": strings.ReplaceAll(long(400), "\n", "\r\n"),
 	}
 	const maxChars = 2000
-	b := newBench(t, files.Options{MaxChars: maxChars}, nil)
+	b := newBench(t, declare.From[files.Options]{Config: files.Options{MaxChars: maxChars}}, nil)
 	marker := regexp.MustCompile(`(?s)\n\[Showed [^\n]*To read on: read_file\(path=("[^\n]*"), offset=(-?[0-9]+)(?:, limit=([0-9]+))?(?:, line_numbers=true)?\)\]$`)
 	number := regexp.MustCompile(`(?m)^ *[0-9]+\t`)
 	for name, content := range contents {
@@ -193,7 +193,7 @@ func TestReadWindows(t *testing.T) {
 }
 
 func TestReadLongLine(t *testing.T) {
-	b := newBench(t, files.Options{MaxChars: 2000}, nil)
+	b := newBench(t, declare.From[files.Options]{Config: files.Options{MaxChars: 2000}}, nil)
 	b.put(t, "min.js", strings.Repeat("ü", 5000)+"\nnext\n", "one.json", strings.Repeat("x", 5000))
 	b.run(t, "read_file", []tooltest.Case{
 		{Name: "first", Args: `{"path":"min.js"}`, Wants: []string{"[line cut:", "Line 1 is too long", "To read on: read_file(path=\"min.js\", offset=2)"}},
@@ -204,7 +204,7 @@ func TestReadLongLine(t *testing.T) {
 
 // TestReadLargeFile reads a piece of a sparse file of 1 GiB.
 func TestReadLargeFile(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	path := filepath.Join(b.dir, "large")
 	f, err := os.Create(path)
 	if err != nil {
@@ -240,10 +240,10 @@ func TestSearchParents(t *testing.T) {
 	setup := func(b bench) {
 		b.put(t, "../top.txt", "top\n", "here.txt", "here\n", "../here.txt", "no\n", "../../above.txt", "no\n")
 	}
-	off := newBench(t, files.Options{}, up)
+	off := newBench(t, declare.From[files.Options]{}, up)
 	setup(off)
 	off.run(t, "read_file", []tooltest.Case{{Name: "off", Args: `{"path":"top.txt"}`, ErrorType: "not_found"}})
-	on := newBench(t, files.Options{Settings: declare.Settings{"read_file": &files.ReadSettings{SearchParents: true}}}, up)
+	on := newBench(t, declare.From[files.Options]{Settings: declare.Settings{"read_file": &files.ReadSettings{SearchParents: true}}}, up)
 	setup(on)
 	on.run(t, "read_file", []tooltest.Case{
 		{Name: "above", Args: `{"path":"top.txt"}`, Exact: "top\n", Check: func(t *testing.T, res domain.ToolResult) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/files"
 )
@@ -44,7 +45,7 @@ func docx(t *testing.T, body string) string {
 func paragraph(text string) string { return `<w:p><w:r><w:t>` + text + `</w:t></w:r></w:p>` }
 
 func TestReadDocuments(t *testing.T) {
-	b := newBench(t, files.Options{MaxChars: 2000}, nil)
+	b := newBench(t, declare.From[files.Options]{Config: files.Options{MaxChars: 2000}}, nil)
 	table := `<w:tbl><w:tr><w:tc>` + paragraph("a") + `</w:tc><w:tc>` + paragraph("b") + `</w:tc></w:tr></w:tbl>`
 	sheet := archive(t,
 		"_rels/.rels", `<Relationships><Relationship Id="r" Type="http://x/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
@@ -91,7 +92,7 @@ func TestReadSources(t *testing.T) {
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 10, 10))); err != nil {
 		t.Fatal(err)
 	}
-	b := newBench(t, files.Options{MaxChars: 2000}, nil)
+	b := newBench(t, declare.From[files.Options]{Config: files.Options{MaxChars: 2000}}, nil)
 	plot := `{"data":{"image/png":"` + base64.StdEncoding.EncodeToString(picture.Bytes()) + `"}}`
 	notebook := `{"cells":[{"cell_type":"markdown","source":"Hi"},{"cell_type":"code","source":"plot()","outputs":[` + plot + strings.Repeat(","+plot, 9) + `,{"data":{"image/png":"aGk="}}]}],"metadata":{}}`
 	const page = "<h1>Title</h1>\n<p>some <a href=\"https://example.org/\">link</a></p>\n"
@@ -140,7 +141,7 @@ func TestReadSources(t *testing.T) {
 }
 
 func TestReadImage(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	var picture bytes.Buffer
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 300, 300))); err != nil {
 		t.Fatal(err)

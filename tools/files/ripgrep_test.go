@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/files"
 )
@@ -48,7 +49,7 @@ func TestLikeRipgrep(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no rg")
 	}
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	const text = "first line\nfoo(bar) a[0]\nsecond café\n\nfunc main() {\n\tx := 1\n}\nlast line without end"
 	for name, encode := range encodings {
 		b.put(t, "dirs/"+name+"/f", encode(text))

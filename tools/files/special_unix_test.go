@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/files"
 )
 
 // TestSpecialFiles calls the tools with files that are never to be waited for.
 func TestSpecialFiles(t *testing.T) {
-	b := newBench(t, files.Options{}, func(p *sandbox.Policy) { p.Roots = []string{"/dev"} })
+	b := newBench(t, declare.From[files.Options]{}, func(p *sandbox.Policy) { p.Roots = []string{"/dev"} })
 	if err := syscall.Mkfifo(filepath.Join(b.dir, "fifo"), 0o600); err != nil {
 		t.Skip(err)
 	}
@@ -38,7 +39,7 @@ func TestSpecialFiles(t *testing.T) {
 
 // TestModes checks that mode and content survive what they should.
 func TestModes(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	b.put(t, "run.sh", "#!/bin/sh\necho a\n")
 	path := filepath.Join(b.dir, "run.sh")
 	if err := syscall.Chmod(path, 0o751); err != nil {

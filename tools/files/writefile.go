@@ -68,7 +68,7 @@ func writeFile(t fileTool) domain.Tool {
 // createsDirs reports whether missing parent directories are created unless the caller
 // says otherwise.
 func (s *toolset) createsDirs() bool {
-	create := declare.Of[WriteSettings](s.options.Settings, WriteFile).CreateDirs
+	create := declare.Of[WriteSettings](s.settings, WriteFile).CreateDirs
 	return create == nil || *create
 }
 

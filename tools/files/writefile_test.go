@@ -36,7 +36,7 @@ func hasStructured(want string) func(*testing.T, domain.ToolResult) {
 }
 
 func TestWriteFile(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	b.put(t, "old.txt", "old", "sub/", "", "link-target", "t")
 	if err := os.Symlink("link-target", filepath.Join(b.dir, "link")); err != nil {
 		t.Skip(err)
@@ -72,7 +72,7 @@ func TestWriteFile(t *testing.T) {
 	if got := b.get(t, "old.txt"); got != "old" {
 		t.Errorf("old.txt was changed: %q", got)
 	}
-	plain := newBench(t, files.Options{Settings: declare.Settings{"write_file": &files.WriteSettings{CreateDirs: new(false)}}}, nil)
+	plain := newBench(t, declare.From[files.Options]{Settings: declare.Settings{"write_file": &files.WriteSettings{CreateDirs: new(false)}}}, nil)
 	plain.run(t, "write_file", []tooltest.Case{
 		{Name: "no directories by default", Args: `{"path":"none/x","content":"x"}`, ErrorType: "not_found"},
 		{Name: "on request", Args: `{"path":"none/x","content":"x","create_dirs":true}`, Exact: "Successfully wrote 1 bytes to none/x"},
@@ -80,7 +80,7 @@ func TestWriteFile(t *testing.T) {
 }
 
 func TestAppendFile(t *testing.T) {
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	b.put(t, "log.txt", "one\n", "sub/", "")
 	b.run(t, "append_file", []tooltest.Case{
 		{Name: "append", Args: `{"path":"log.txt","content":"two\n"}`, Exact: "Successfully appended to log.txt",
@@ -104,7 +104,7 @@ func TestAppendFile(t *testing.T) {
 // may be lost.
 func TestConcurrentWrites(t *testing.T) {
 	const writers, rounds = 8, 10
-	b := newBench(t, files.Options{}, nil)
+	b := newBench(t, declare.From[files.Options]{}, nil)
 	b.put(t, "log", "counter 0\n")
 	exec := tooltest.Executor(t, b.tools["append_file"], b.tools["edit_file"])
 	var wg sync.WaitGroup

@@ -11,14 +11,14 @@ import (
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/tools/google/api"
 	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
 const (
-	accountsName     = "google_accounts"
-	accountsCategory = "google"
-	accountsFailing  = "Error with the Google account"
+	accountsName    = "google_accounts"
+	accountsFailing = "Error with the Google account"
 )
 
 type accountsInput struct {
@@ -34,7 +34,7 @@ type accountsResult struct {
 // own returns the tools about accounts and contacts. That about accounts has no access to the services themselves.
 func own(c *api.Client, accounts *signin.Accounts) api.Family {
 	people := sandbox.Owner{Tool: contactsName, Fetches: contactsName, Keeps: ".contacts-tokens"}
-	return api.Family{Service: signin.Contacts, Category: accountsCategory, Heading: "Google accounts and contacts", Tools: []api.Tool{
+	return api.Family{Service: signin.Contacts, Category: declare.Category{Name: "google", Heading: "Google accounts and contacts"}, Tools: []api.Tool{
 		{Owner: sandbox.Owner{Tool: accountsName}, Full: true, Make: func(sandbox.Capabilities) domain.Tool { return accountsTool(c, accounts) }},
 		{Owner: people, Full: true, Scopes: contactScopes(), Also: contactScopes(), Make: func(sandbox.Capabilities) domain.Tool { return contactsTool(c) }},
 	}}
@@ -48,7 +48,6 @@ var words string
 func accountsTool(c *api.Client, accounts *signin.Accounts) domain.Tool {
 	return domain.Define(api.Described(words, domain.Tool{
 		Name: accountsName, Target: []string{"action", "service"},
-		Category:    accountsCategory,
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true},
 		Output:      schema.OutputOf[accountsResult](),
 	}), func(ctx context.Context, in accountsInput) (domain.ToolResult, error) {

@@ -44,7 +44,6 @@ func contactsTool(c *api.Client) domain.Tool {
 	need := api.Need{Service: signin.Contacts, Scopes: contactScopes(), Failing: "Error searching contacts"}
 	return api.Define(c, need, api.Described(words, domain.Tool{
 		Name: contactsName, Target: []string{"query"},
-		Category:    accountsCategory,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Output:      schema.OutputOf[contactsResult](),
 		Timeout:     time.Minute,

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -85,37 +86,94 @@ type Tier struct {
 	Tier string `yaml:"tier" enum:"core|full"`
 }
 
-// Deps is what the tools are made from.
-type Deps struct {
-	Options  Options
-	Full     bool
-	Disabled []string // tools that the configuration disables; nothing is asked for them
-	Sandbox  *sandbox.Sandbox
-	Accounts *signin.Accounts // nil without credentials
-	Host     pages.Host
-	Open     func(address string) // opens an address in a browser
+// Config is what the configuration says of the tools.
+type Config struct {
+	Options
+	Keeping  pages.Keeping // of sign-ins
+	Disabled []string      // tools that the configuration disables; nothing is asked for them
 }
 
-// families returns the tools of each service, to be made; without a client they can only be declared.
-func families(c *api.Client, accounts *signin.Accounts, events calendar.Options) []api.Family {
+// parts are the tools of each service, to be made; without a client they can only be declared.
+func parts(c *api.Client, accounts *signin.Accounts, events calendar.Options) []api.Family {
 	return []api.Family{gmail.Family(c), calendar.Family(c, events), own(c, accounts)}
 }
 
-// Declared returns what the tools declare.
-func Declared() (all []declare.Group) {
-	for _, f := range families(nil, nil, calendar.Options{}) {
-		all = append(all, f.Declared())
+// declared are the parts to declare.
+func declared() []api.Family { return parts(nil, nil, calendar.Options{}) }
+
+// Family returns the tools of all services, which are those of accounts; without credentials these are nil.
+func Family(accounts *signin.Accounts) declare.Family[Config, toolset] {
+	f := declare.Family[Config, toolset]{
+		Name: Section, Settings: Tier{}, ByPolicy: true,
+		Share: func(from declare.From[Config]) (toolset, error) { return newToolset(accounts, from) },
 	}
-	return all
+	for _, part := range declared() {
+		for _, t := range part.Tools {
+			f.Tools = append(f.Tools, declare.Entry[toolset]{
+				Owner: t.Owner, Category: part.Category,
+				Lacks: func(s toolset) string { return s.lacks(t) },
+				Make: func(s toolset, held sandbox.Capabilities) domain.Tool {
+					return s.client.ForAccounts(s.makers[t.Tool](held))
+				},
+			})
+		}
+	}
+	return f
 }
+
+// toolset is what the tools share.
+type toolset struct {
+	client *api.Client // nil without credentials
+	full   bool        // the tier
+	makers map[string]func(sandbox.Capabilities) domain.Tool
+}
+
+func newToolset(accounts *signin.Accounts, from declare.From[Config]) (s toolset, err error) {
+	o := from.Config
+	for i, name := range o.Accounts {
+		if slices.ContainsFunc(o.Accounts[:i], func(other string) bool { return strings.EqualFold(name, other) }) {
+			return s, fmt.Errorf("google.accounts: %s is there twice", name)
+		}
+	}
+	if accounts == nil {
+		return s, nil
+	}
+	events := calendar.Options{Recipients: func(_ context.Context, addresses []string) error {
+		return from.Sandbox.For(calendar.CreateName).Recipients().Check(addresses...)
+	}}
+	if name := o.TimeZone; name != "" {
+		if events.Zone, err = calendar.Zone(name); err != nil {
+			return s, fmt.Errorf("google.time_zone: time zone %w", err)
+		}
+	}
+	s = toolset{api.New(accounts, clients(from.Client), o.base()), full(from.Settings), map[string]func(sandbox.Capabilities) domain.Tool{}}
+	for _, part := range parts(s.client, accounts, events) {
+		for _, t := range part.Tools {
+			s.makers[t.Tool] = t.Make
+		}
+	}
+	return s, nil
+}
+
+// lacks says why a tool is not offered.
+func (s toolset) lacks(t api.Tool) string {
+	switch {
+	case s.client == nil:
+		return "needs the environment variables GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET, or google.credentials_file in the configuration"
+	case t.Full && !s.full:
+		return "needs tools.google.tier: full in the configuration"
+	}
+	return ""
+}
+
+// full reports whether all tools are offered.
+func full(s declare.Settings) bool { return declare.Of[Tier](s, Section).Tier == Full }
 
 // DisabledOf returns the tools of this package that settings disable, in their order.
 func DisabledOf(settings map[string]domain.Override) (names []string) {
-	for _, g := range Declared() {
-		for _, t := range g.Tools {
-			if o := settings[t.Tool]; o.Enabled != nil && !*o.Enabled {
-				names = append(names, t.Tool)
-			}
+	for _, t := range Family(nil).Declared() {
+		if o := settings[t.Tool]; o.Enabled != nil && !*o.Enabled {
+			names = append(names, t.Tool)
 		}
 	}
 	return names
@@ -124,44 +182,12 @@ func DisabledOf(settings map[string]domain.Override) (names []string) {
 // configured reports whether there are credentials.
 func (o Options) configured() bool { return o.ClientID != "" && o.ClientSecret != "" }
 
-// Offer returns the tools, or why they are missing.
-func Offer(d Deps) (o domain.Offer, err error) {
-	for i, name := range d.Options.Accounts {
-		if slices.ContainsFunc(d.Options.Accounts[:i], func(other string) bool { return strings.EqualFold(name, other) }) {
-			return o, fmt.Errorf("google.accounts: %s is there twice", name)
-		}
-	}
-	events := calendar.Options{Recipients: func(_ context.Context, addresses []string) error {
-		return d.Sandbox.For(calendar.CreateName).Recipients().Check(addresses...)
-	}}
-	var c *api.Client
-	reason := "needs the environment variables GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET, or google.credentials_file in the configuration"
-	if d.Accounts != nil {
-		c, reason = api.New(d.Accounts, clients(d.Sandbox), d.Options.base()), "needs tools.google.tier: full in the configuration"
-		if name := d.Options.TimeZone; name != "" {
-			if events.Zone, err = calendar.Zone(name); err != nil {
-				return o, fmt.Errorf("google.time_zone: time zone %w", err)
-			}
-		}
-	}
-	for _, f := range families(c, d.Accounts, events) {
-		for _, t := range f.Tools {
-			if c != nil && (d.Full || !t.Full) {
-				o.Tools = append(o.Tools, c.ForAccounts(t.Make(d.Sandbox.For(t.Tool))))
-			} else {
-				o.Missing = append(o.Missing, domain.Missing{Kind: domain.KindTool, Name: t.Tool, Category: f.Category, Reason: reason})
-			}
-		}
-	}
-	return o, nil
-}
-
 // base returns the address of the stand-in, "" for Google itself.
 func (o Options) base() string { return strings.TrimSuffix(o.BaseURL, "/") }
 
 // clients returns what connects to each service.
-func clients(box *sandbox.Sandbox) func(signin.Service) *http.Client {
-	return func(s signin.Service) *http.Client { return box.For(head(s)).Fetcher().Client() }
+func clients(client func(tool string) *http.Client) func(signin.Service) *http.Client {
+	return func(s signin.Service) *http.Client { return client(head(s)) }
 }
 
 // head returns the tool whose hosts and state a service uses.
@@ -169,28 +195,51 @@ func head(s signin.Service) string {
 	return map[signin.Service]string{signin.Gmail: gmail.SearchName, signin.Calendar: calendar.ListName, signin.Contacts: contactsName}[s]
 }
 
-// Accounts returns the accounts of all callers, or nil without credentials.
-func Accounts(d Deps) *signin.Accounts {
-	if !d.Options.configured() {
+// Accounts are the accounts of all callers, and what they were made from: sign-ins that wait survive a change of anything else, such
+// as the policy. The zero value is those of a server without credentials.
+type Accounts struct {
+	*signin.Accounts
+	from accountsFrom
+}
+
+type accountsFrom struct {
+	Config
+	full           bool
+	stateDirectory string
+}
+
+// Update returns the accounts of another configuration: the same if they would be made from the same.
+func (a Accounts) Update(from declare.From[Config], stateDirectory string, host pages.Host, open func(address string)) Accounts {
+	wanted := accountsFrom{from.Config, full(from.Settings), stateDirectory}
+	if reflect.DeepEqual(wanted, a.from) {
+		return a
+	}
+	return Accounts{newAccounts(from, host, open), wanted}
+}
+
+// newAccounts returns the accounts of all callers, or nil without credentials.
+func newAccounts(from declare.From[Config], host pages.Host, open func(address string)) *signin.Accounts {
+	o := from.Config
+	if !o.configured() {
 		return nil
 	}
 	scopes := map[signin.Service][]string{}
-	for _, f := range families(nil, nil, calendar.Options{}) {
-		scopes[f.Service] = f.Scopes(func(t api.Tool) bool { return (d.Full || !t.Full) && !slices.Contains(d.Disabled, t.Tool) })
+	for _, f := range declared() {
+		scopes[f.Service] = f.Scopes(func(t api.Tool) bool { return (full(from.Settings) || !t.Full) && !slices.Contains(o.Disabled, t.Tool) })
 	}
-	if !d.Options.OpenBrowser {
-		d.Open = nil
+	if !o.OpenBrowser {
+		open = nil
 	}
 	return signin.New(signin.Config{
-		ClientID: d.Options.ClientID, ClientSecret: d.Options.ClientSecret, BaseURL: d.Options.base(),
-		HTTP: clients(d.Sandbox),
+		ClientID: o.ClientID, ClientSecret: o.ClientSecret, BaseURL: o.base(),
+		HTTP: clients(from.Client),
 		Store: func(s signin.Service) pages.Store {
 			c := pages.StoreConfig{
-				Keeping: d.Host.Keeping, State: d.Sandbox.For(head(s)).State(), Keyring: "toolserver google", Forget: "toolserver auth google revoke"}
-			c.Store, c.Key = cmp.Or(d.Options.TokenStore, c.Store), cmp.Or(d.Options.TokenKey, c.Key)
+				Keeping: o.Keeping, State: from.Sandbox.For(head(s)).State(), Keyring: "toolserver google", Forget: "toolserver auth google revoke"}
+			c.Store, c.Key = cmp.Or(o.TokenStore, c.Store), cmp.Or(o.TokenKey, c.Key)
 			return pages.NewStore(c)
 		},
-		Scopes: func(s signin.Service) []string { return scopes[s] }, Accounts: d.Options.Accounts,
-		Config: pages.Config{Host: d.Host, Open: d.Open},
+		Scopes: func(s signin.Service) []string { return scopes[s] }, Accounts: o.Options.Accounts,
+		Config: pages.Config{Host: host, Open: open},
 	})
 }

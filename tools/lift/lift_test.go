@@ -47,7 +47,7 @@ func fixture(t *testing.T, ask ...string) (s *sandbox.Sandbox, work, out string)
 			files.WriteFile: {DeniedPaths: []string{filepath.Join(out, "denied")}},
 			web.Name:        {AllowedHosts: []string{"listed.example"}, DeniedHosts: []string{"denied.example"}},
 		},
-	}, shell.Declared(), files.Declared(), web.Declared()), work, out
+	}, shell.Family(nil).Declared(), files.Family().Declared(), web.Family().Declared()), work, out
 }
 
 // TestCommands checks what of a command a person is asked about.

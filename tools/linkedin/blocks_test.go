@@ -15,6 +15,7 @@ import (
 	fake "github.com/toolserver/toolserver/test/fakes/linkedin"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 )
 
@@ -107,10 +108,7 @@ func bubble(t testing.TB, handler http.Handler, interval time.Duration) (jobs, d
 		Transport:     handlerTransport{handler},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	tools, err := Tools(tooltest.Client(client), Options{BaseURL: DefaultBaseURL, Interval: interval})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := tooltest.Tools(t, Family(), declare.From[Options]{Client: tooltest.Client(client), Config: Options{BaseURL: DefaultBaseURL, Interval: interval}})
 	return tools[0], tools[1]
 }
 
@@ -332,10 +330,7 @@ func TestSlowAnswer(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	srv.Close()
-	tools, err := Tools(tooltest.Client(srv.Client()), Options{BaseURL: srv.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := tooltest.Tools(t, Family(), declare.From[Options]{Client: tooltest.Client(srv.Client()), Config: Options{BaseURL: srv.URL}})
 	tooltest.Run(t, tools[0], []tooltest.Case{{Name: "jobs", Args: `{"keyword":"secretword"}`, ErrorType: "unreachable", Want: "Error searching LinkedIn jobs: ",
 		Check: func(t *testing.T, res domain.ToolResult) {
 			if strings.Contains(tooltest.Text(res), "secretword") {

@@ -22,7 +22,6 @@ func (s *site) detailTool() domain.Tool {
 		Name: detailName, Target: []string{"url"},
 		Title:       "LinkedIn job detail",
 		Description: "Read one public job posting of LinkedIn, by a URL or ID that linkedin_jobs returned.",
-		Category:    category,
 		Annotations: annotations(),
 		Output:      schema.OutputOf[posting](),
 		Timeout:     callTimeout,

@@ -44,7 +44,6 @@ func (s *site) jobsTool() domain.Tool {
 		Title: "LinkedIn jobs",
 		Description: "Search public job postings of LinkedIn: title, company, location, age, salary and URL of each. " +
 			"LinkedIn allows few requests: after a refusal, wait as the answer says.",
-		Category:    category,
 		Annotations: annotations(),
 		Output:      schema.OutputOf[jobsResult](),
 		Timeout:     callTimeout,

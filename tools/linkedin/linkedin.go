@@ -7,7 +7,6 @@ package linkedin
 
 import (
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
@@ -44,27 +43,27 @@ const (
 const (
 	jobsName   = "linkedin_jobs"
 	detailName = "linkedin_job_detail"
-	category   = "jobs"
 )
 
-// Declared returns what the tools of the category declare.
-func Declared() declare.Group {
-	return declare.Group{Category: category, Heading: "Jobs", Tools: []declare.Tool{
-		{Owner: sandbox.Owner{Tool: jobsName, Fetches: jobsName}},
-		{Owner: sandbox.Owner{Tool: detailName, Fetches: jobsName}},
-	}}
-}
-
-// Tools returns the tools of the category jobs: linkedin_jobs and linkedin_job_detail. They share o.Interval, and the
-// cooldown after LinkedIn has blocked one of them. The error says that o.BaseURL cannot be used.
-func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, error) {
-	base, err := httpcall.ParseBase(o.BaseURL)
-	if err != nil {
-		return nil, fmt.Errorf("linkedin.base_url: %w", err)
+// Family returns the tools of the category jobs. What they share is LinkedIn for each of them, with one [Options.Interval], and one
+// cooldown after LinkedIn has blocked one of them.
+func Family() declare.Family[Options, func(tool string) *site] {
+	type sites = func(tool string) *site
+	return declare.Family[Options, sites]{
+		Name: "linkedin", Category: declare.Category{Name: "jobs", Heading: "Jobs"},
+		Tools: []declare.Entry[sites]{
+			{Owner: sandbox.Owner{Tool: jobsName, Fetches: jobsName}, Make: func(of sites, _ sandbox.Capabilities) domain.Tool { return of(jobsName).jobsTool() }},
+			{Owner: sandbox.Owner{Tool: detailName, Fetches: jobsName}, Make: func(of sites, _ sandbox.Capabilities) domain.Tool { return of(detailName).detailTool() }},
+		},
+		Share: func(from declare.From[Options]) (sites, error) {
+			base, err := httpcall.ParseBase(from.Config.BaseURL)
+			if err != nil {
+				return nil, fmt.Errorf("linkedin.base_url: %w", err)
+			}
+			limiter := httpcall.NewLimiter(from.Config.Interval, 1, 1)
+			return func(tool string) *site { return newSite(from.Client(tool), base, limiter) }, nil
+		},
 	}
-	limiter := httpcall.NewLimiter(o.Interval, 1, 1)
-	jobs, detail := newSite(client(jobsName), base, limiter), newSite(client(detailName), base, limiter)
-	return []domain.Tool{jobs.jobsTool(), detail.detailTool()}, nil
 }
 
 // annotations of both tools: they only read, from elsewhere.

@@ -11,6 +11,7 @@ import (
 	fake "github.com/toolserver/toolserver/test/fakes/linkedin"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/sandbox/netguard"
 	"github.com/toolserver/toolserver/test/tooltest"
 )
@@ -35,10 +36,7 @@ func serve(t testing.TB, o fake.Options) pair {
 	}
 	client := netguard.New(netguard.Options{Open: []netguard.Host{host}}).Client()
 	t.Cleanup(client.CloseIdleConnections)
-	tools, err := Tools(tooltest.Client(client), Options{BaseURL: srv.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := tooltest.Tools(t, Family(), declare.From[Options]{Client: tooltest.Client(client), Config: Options{BaseURL: srv.URL}})
 	return pair{tools[0], tools[1], site, srv.URL}
 }
 
@@ -64,10 +62,7 @@ func results(t testing.TB, res domain.ToolResult) (r jobsResult) {
 }
 
 func TestTools(t *testing.T) {
-	tools, err := Tools(tooltest.Client(new(http.Client)), DefaultOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := tooltest.Tools(t, Family(), declare.From[Options]{Client: tooltest.Client(new(http.Client)), Config: DefaultOptions()})
 	var names []string
 	for _, tool := range tools {
 		names = append(names, tool.Name)
@@ -79,7 +74,7 @@ func TestTools(t *testing.T) {
 		t.Errorf("tools %v", names)
 	}
 	for _, base := range []string{"", "linkedin.com", "ftp://www.linkedin.com", "https://", "https://u@www.linkedin.com", "https://www.linkedin.com?a=b"} {
-		if _, err := Tools(tooltest.Client(new(http.Client)), Options{BaseURL: base}); err == nil || !strings.Contains(err.Error(), "linkedin.base_url") {
+		if _, err := Family().Offer(declare.From[Options]{Client: tooltest.Client(new(http.Client)), Config: Options{BaseURL: base}}); err == nil || !strings.Contains(err.Error(), "linkedin.base_url") {
 			t.Errorf("base URL %q: %v", base, err)
 		}
 	}
@@ -90,10 +85,7 @@ func TestBaseWithPath(t *testing.T) {
 	site := fake.Handler(fake.Options{Jobs: fake.Jobs(2)})
 	srv := httptest.NewServer(http.StripPrefix("/mirror", site))
 	defer srv.Close()
-	tools, err := Tools(tooltest.Client(srv.Client()), Options{BaseURL: srv.URL + "/mirror/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := tooltest.Tools(t, Family(), declare.From[Options]{Client: tooltest.Client(srv.Client()), Config: Options{BaseURL: srv.URL + "/mirror/"}})
 	if n := len(results(t, tooltest.Call(t, tools[0], `{"keyword":"go","limit":2}`)).Jobs); n != 2 {
 		t.Errorf("%d jobs", n)
 	}

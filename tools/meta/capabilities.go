@@ -1,35 +1,99 @@
+// Package meta holds tools about the server itself and the results it keeps.
 package meta
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/text/jq"
+	"github.com/toolserver/toolserver/tools/anthropic"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
-// Capabilities is what capabilities_refresh is built from.
-type Capabilities struct {
+// Server is what the tools are about.
+type Server struct {
+	Results  *domain.ResultStore
+	Selector *jq.Selector
 	// Catalog returns the tools a principal can call.
 	Catalog func(domain.Principal) []*domain.Tool
-	// Files is where the summary may be written.
-	Files *sandbox.Writer
-	// File is the file to write; empty for DefaultFile in the working directory,
-	// which is not written over what somebody else has written.
-	File string
-	// Headings are the names of categories, for people.
-	Headings map[string]string
-	// Ask has a model answer; nil if there is none.
-	Ask AskFunc
+	// Headings returns the names of categories, for people.
+	Headings func() map[string]string
 }
 
-// An AskFunc asks a model something and returns its answer.
-type AskFunc func(ctx context.Context, system, message string) (string, error)
+// Options are what the configuration says of the tools.
+type Options struct {
+	// File is the file to write; empty for DefaultFile in the working directory,
+	// which is not written over what somebody else has written.
+	File  string
+	Model anthropic.Options
+}
+
+// Family returns the tools of the category meta. With a key for a model, capabilities_refresh asks one as claude_conversation does.
+func Family(s Server) declare.Family[Options, capabilities] {
+	return declare.Family[Options, capabilities]{
+		Name: "meta", Category: declare.Category{Name: "meta", Heading: "This server"}, ByPolicy: true,
+		Tools: []declare.Entry[capabilities]{
+			{
+				Owner: sandbox.Owner{Tool: readLargeName},
+				Make:  func(capabilities, sandbox.Capabilities) domain.Tool { return readTool(s.Results, s.Selector) },
+			},
+			{
+				Owner: sandbox.Owner{Tool: RefreshName, Writes: files.WriteFile, Fetches: anthropic.ConversationName},
+				Make: func(c capabilities, held sandbox.Capabilities) domain.Tool {
+					c.files = held.Writer()
+					return refreshTool(c)
+				},
+			},
+		},
+		Share: func(from declare.From[Options]) (capabilities, error) {
+			ask, err := asker(from)
+			return capabilities{catalog: s.Catalog, file: from.Config.File, headings: s.Headings(), ask: ask}, err
+		},
+	}
+}
+
+// capabilities is what capabilities_refresh is built from.
+type capabilities struct {
+	catalog  func(domain.Principal) []*domain.Tool
+	files    *sandbox.Writer // where the summary may be written
+	file     string          // of [Options]
+	headings map[string]string
+	ask      askFunc // nil if there is no model
+}
+
+// An askFunc asks a model something and returns its answer.
+type askFunc func(ctx context.Context, system, message string) (string, error)
+
+// asker returns what has a model answer, or nil if there is no key for one.
+func asker(from declare.From[Options]) (askFunc, error) {
+	o := from.Config.Model
+	if strings.TrimSpace(o.APIKey) == "" {
+		return nil, nil
+	}
+	messages, err := anthropic.NewMessages(from.Client(RefreshName), o)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, system, message string) (string, error) {
+		answer, err := messages.Ask(ctx, anthropic.Request{
+			System: system, Messages: []anthropic.Message{{Role: anthropic.RoleUser, Content: message}},
+		}, nil)
+		if strings.Contains(answer.Text, strings.TrimSpace(o.APIKey)) { // it is written to a file, too
+			return "", errors.New("the model's answer has the API key in it")
+		}
+		return answer.Text, err
+	}, nil
+}
 
 // DefaultFile is where the summary is written if configuration does not say.
 const DefaultFile = "capabilities.md"
@@ -40,14 +104,11 @@ const (
 	maxCapabilities = 1 << 20 // bytes of the file
 )
 
-// RefreshTool returns capabilities_refresh.
-func RefreshTool(c Capabilities) domain.Tool {
-	r := &refresher{Capabilities: c, path: c.File}
-	if r.path == "" {
-		r.path = DefaultFile
-	}
+// refreshTool returns capabilities_refresh.
+func refreshTool(c capabilities) domain.Tool {
+	r := &refresher{capabilities: c, path: cmp.Or(c.file, DefaultFile)}
 	uses := domain.Writes
-	if c.Ask != nil {
+	if c.ask != nil {
 		uses |= domain.Fetches
 	}
 	return domain.Define(domain.Tool{
@@ -55,9 +116,8 @@ func RefreshTool(c Capabilities) domain.Tool {
 		Title: "Refresh the summary of capabilities",
 		Description: "Write a short summary of this server's tools, one line per topic, to the capabilities file and return it. " +
 			"Front matter in the file is kept.",
-		Category: category,
 		// The default file is written over only if it is a summary.
-		Annotations: domain.Annotations{Destructive: c.File != "", Idempotent: true, OpenWorld: c.Ask != nil},
+		Annotations: domain.Annotations{Destructive: c.file != "", Idempotent: true, OpenWorld: c.ask != nil},
 		Output:      schema.OutputOf[refreshResult](),
 		Uses:        uses,
 		Ability:     "refresh this summary",
@@ -65,7 +125,7 @@ func RefreshTool(c Capabilities) domain.Tool {
 }
 
 type refresher struct {
-	Capabilities
+	capabilities
 	path string
 	mu   sync.Mutex // held while the file is read and written
 }
@@ -85,7 +145,7 @@ type refreshResult struct {
 }
 
 func (r *refresher) run(ctx context.Context, in refreshInput) (domain.ToolResult, error) {
-	inv := take(r.Catalog(domain.SessionOf(ctx).Principal), in.IncludeMCP)
+	inv := take(r.catalog(domain.SessionOf(ctx).Principal), in.IncludeMCP)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old, exists, err := r.read()
@@ -93,7 +153,7 @@ func (r *refresher) run(ctx context.Context, in refreshInput) (domain.ToolResult
 		return failure(err)
 	}
 	matter, body := splitFrontMatter(old)
-	if r.File == "" && foreign(matter, body) {
+	if r.file == "" && foreign(matter, body) {
 		return domain.Failure("already_exists", r.path+" is there already and is no summary of capabilities; nothing was written",
 			"Move it away, or have the operator set capabilities_file to another path."), nil
 	}
@@ -124,7 +184,7 @@ var errTooLong = fmt.Errorf("the capabilities file has more than %d bytes", maxC
 
 // read returns the file as it is.
 func (r *refresher) read() (text string, exists bool, err error) {
-	f, err := r.Files.Open(r.path)
+	f, err := r.files.Open(r.path)
 	if refused, ok := errors.AsType[*pathguard.Error](err); ok && refused.Kind == pathguard.KindNotFound {
 		return "", false, nil
 	}
@@ -144,7 +204,7 @@ func (r *refresher) read() (text string, exists bool, err error) {
 
 // write replaces the file at once.
 func (r *refresher) write(text string) error {
-	_, err := r.Files.Replace(r.path, []byte(text), pathguard.ReplaceOptions{CreateDirs: true})
+	_, err := r.files.Replace(r.path, []byte(text), pathguard.ReplaceOptions{CreateDirs: true})
 	return err
 }
 

@@ -18,13 +18,13 @@ import (
 type refreshTest struct {
 	dir   string
 	tools []*domain.Tool
-	c     meta.Capabilities
+	c     meta.Refresh
 }
 
 func newRefreshTest(t *testing.T) *refreshTest {
 	t.Helper()
 	r := &refreshTest{dir: t.TempDir()}
-	box := tooltest.Sandbox(t, sandbox.Policy{WorkingDirectory: r.dir}, meta.Declared())
+	box := tooltest.Sandbox(t, sandbox.Policy{WorkingDirectory: r.dir}, meta.Family(meta.Server{}).Declared())
 	for _, tool := range []domain.Tool{
 		{Name: "read_file", Category: "file", Ability: "read text, Word and Excel files and images"}, {Name: "grep", Category: "file", Ability: "search the content of files"},
 		{Name: "bash", Category: "shell", Ability: "run shell commands within the sandbox, also in the background"}, {Name: "own_thing", Category: "custom"},
@@ -33,7 +33,7 @@ func newRefreshTest(t *testing.T) *refreshTest {
 		tool.Description = "Does things: " + tool.Name
 		r.tools = append(r.tools, &tool)
 	}
-	r.c = meta.Capabilities{Catalog: func(domain.Principal) []*domain.Tool { return r.tools }, Files: box.For(meta.RefreshName).Writer(), Headings: map[string]string{"file": "Files", "shell": "Commands"}}
+	r.c = meta.Refresh{Catalog: func(domain.Principal) []*domain.Tool { return r.tools }, Files: box.For(meta.RefreshName).Writer(), Headings: map[string]string{"file": "Files", "shell": "Commands"}}
 	return r
 }
 

@@ -99,7 +99,7 @@ func TestMarksOnEachPage(t *testing.T) {
 	}
 	store := domain.NewResultStore(domain.PageBytes(maxChars))
 	defer store.Close()
-	tools := meta.Tools(store, nil)
+	tools := []domain.Tool{meta.ReadTool(store, nil)}
 	type input struct {
 		N int `json:"n"`
 	}

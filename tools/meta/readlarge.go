@@ -1,4 +1,3 @@
-// Package meta holds tools about the server itself and the results it keeps.
 package meta
 
 import (
@@ -7,40 +6,22 @@ import (
 	"fmt"
 
 	"github.com/toolserver/toolserver/domain"
-	"github.com/toolserver/toolserver/sandbox"
-	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/text/jq"
-	"github.com/toolserver/toolserver/tools/anthropic"
-	"github.com/toolserver/toolserver/tools/files"
 )
 
-const (
-	category      = "meta"
-	readLargeName = "read_large_result"
-)
+const readLargeName = "read_large_result"
 
-// Declared returns what the tools of the category declare. With a key for a model,
-// capabilities_refresh asks one as claude_conversation does.
-func Declared() declare.Group {
-	return declare.Group{Category: category, Heading: "This server", Tools: []declare.Tool{
-		{Owner: sandbox.Owner{Tool: readLargeName}},
-		{Owner: sandbox.Owner{Tool: RefreshName, Writes: files.WriteFile, Fetches: anthropic.ConversationName}},
-	}}
-}
-
-// Tools returns the tools of the category meta that read store:
-// read_large_result. A page of store must be no longer than a result may be, or
+// readTool returns read_large_result. A page of store must be no longer than a result may be, or
 // the executor cuts it again; see [domain.PageBytes].
-func Tools(store *domain.ResultStore, selector *jq.Selector) []domain.Tool {
-	return []domain.Tool{domain.Define(domain.Tool{
+func readTool(store *domain.ResultStore, selector *jq.Selector) domain.Tool {
+	return domain.Define(domain.Tool{
 		Name: readLargeName, Target: []string{"id"},
 		Title:       "Read on in a long result",
 		Description: "Read a page of a result that was too long for an answer; its end has the ID.",
-		Category:    category,
 		Listing:     domain.ListedAlways,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Ability:     "page through results that are too long for one answer",
-	}, reader{store, selector}.read)}
+	}, reader{store, selector}.read)
 }
 
 // maxSelectable bounds a result that parts are selected of, in bytes.

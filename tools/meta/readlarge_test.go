@@ -26,7 +26,7 @@ func TestTable(t *testing.T) {
 	more := func(text string, page int) string {
 		return fmt.Sprintf("%s\n[Page %d of 3; to read on: read_large_result(id=%q, page=%d)]", text, page, id, page+1)
 	}
-	tooltest.Run(t, meta.Tools(store, nil)[0], []tooltest.Case{
+	tooltest.Run(t, meta.ReadTool(store, nil), []tooltest.Case{
 		{Name: "first", Args: args(id, 1), Exact: more("abcd", 1), Check: metaIs(`{"id":"` + id + `","page":1,"pages":3,"next_page":2}`)},
 		{Name: "default", Args: fmt.Sprintf(`{"id":%q}`, id), Exact: more("abcd", 1)},
 		{Name: "in quotes", Args: fmt.Sprintf(`{"id":%q,"page":"2"}`, id), Exact: more("efgh", 2)},
@@ -86,7 +86,7 @@ func readBack(t *testing.T, whole string, maxChars int) {
 	long := domain.Define(domain.Tool{Name: "long", Description: "Long."}, func(context.Context, none) (domain.ToolResult, error) {
 		return domain.Text(whole), nil
 	})
-	registry, err := domain.NewRegistry(append(meta.Tools(store, nil), long)...)
+	registry, err := domain.NewRegistry(meta.ReadTool(store, nil), long)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := domain.NewResultStore(100)
 		defer store.Close()
-		tool := meta.Tools(store, nil)[0]
+		tool := meta.ReadTool(store, nil)
 		args := fmt.Sprintf(`{"id":%q}`, store.Keep(domain.Principal{}, "text").ID)
 		time.Sleep(domain.KeptFor - time.Second)
 		if res := tooltest.Call(t, tool, args); res.IsError || res.Content[0].Text != "text" {
@@ -156,7 +156,7 @@ func TestBrokenStore(t *testing.T) {
 	store := domain.NewResultStore(100)
 	defer store.Close()
 	id := store.KeepFile(domain.Principal{}, brokenFile{}, 1000).ID
-	tooltest.Run(t, meta.Tools(store, nil)[0], []tooltest.Case{
+	tooltest.Run(t, meta.ReadTool(store, nil), []tooltest.Case{
 		{Name: "broken", Args: fmt.Sprintf(`{"id":%q}`, id), Code: domain.CodeExecutionFailed, Want: "disk failure"},
 	})
 }

@@ -58,7 +58,7 @@ func foreign(matter, body string) bool {
 // worded of the same catalog is kept, so that it does not change with every
 // refresh. Notice is a clause with the error of a model that failed.
 func (r *refresher) summarize(ctx context.Context, inv inventory, old string, withServers bool) (summary, wording, notice string) {
-	if r.Ask != nil {
+	if r.ask != nil {
 		if strings.HasPrefix(old, inv.begin(byModel)) && strings.Contains(old, "\n## External") == withServers {
 			return old, byModel, ""
 		}
@@ -70,7 +70,7 @@ func (r *refresher) summarize(ctx context.Context, inv inventory, old string, wi
 	}
 	var plain words
 	for _, t := range inv.internal {
-		plain.Internal = append(plain.Internal, line{t.heading(r.Headings), t.summary()})
+		plain.Internal = append(plain.Internal, line{t.heading(r.headings), t.summary()})
 	}
 	return inv.render(bySelf, plain, withServers), bySelf, notice
 }

@@ -27,7 +27,7 @@ var wordingPrompt string
 func (r *refresher) word(ctx context.Context, inv inventory) (words, error) {
 	ctx, cancel := context.WithTimeout(ctx, wordingTimeout)
 	defer cancel()
-	answer, err := r.Ask(ctx, wordingPrompt, inv.describe())
+	answer, err := r.ask(ctx, wordingPrompt, inv.describe())
 	if err != nil {
 		return words{}, fmt.Errorf("the model did not answer: %w", err)
 	}

@@ -10,18 +10,24 @@ import (
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/text/html"
 )
 
-// All returns the prompts.
-func All() []domain.Prompt {
+// Family returns the prompts.
+func Family() declare.Family[struct{}, struct{}] {
+	return declare.Family[struct{}, struct{}]{Name: "prompts", Others: func(struct{}) domain.Offer { return domain.Offer{Prompts: all()} }}
+}
+
+// all returns the prompts.
+func all() []domain.Prompt {
 	language := domain.PromptArgument{
 		Name: "language", Description: "Programming language of the code, such as go or python; the model can tell most by itself.",
 	}
 	code := func(description string) domain.PromptArgument {
 		return domain.PromptArgument{Name: "code", Description: description, Required: true}
 	}
-	all := []domain.Prompt{
+	prompts := []domain.Prompt{
 		{
 			Name: "code_review", Title: "Code review",
 			Description: "Reviews code for defects, security, performance and clarity, and says how to put right what it finds.",
@@ -42,15 +48,15 @@ func All() []domain.Prompt {
 			}, language},
 		},
 	}
-	for i := range all {
-		all[i].Complete, all[i].Get = completeLanguage, filled(all[i])
+	for i := range prompts {
+		prompts[i].Complete, prompts[i].Get = completeLanguage, filled(prompts[i])
 	}
-	return all
+	return prompts
 }
 
 // Names returns the names of the prompts.
 func Names() (names []string) {
-	for _, p := range All() {
+	for _, p := range all() {
 		names = append(names, p.Name)
 	}
 	return names

@@ -6,15 +6,26 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/prompts"
 )
+
+// offer returns the prompts.
+func offer(t *testing.T) domain.Offer {
+	t.Helper()
+	o, err := prompts.Family().Offer(declare.From[struct{}]{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
 
 // newExecutor returns an executor that has the prompts.
 func newExecutor(t *testing.T) *domain.Executor {
 	t.Helper()
 	exec := tooltest.Executor(t)
-	exec.Registry.Register(domain.FixedSource("prompts", domain.Offer{Prompts: prompts.All()}, nil))
+	exec.Registry.Register(domain.FixedSource("prompts", offer(t), nil))
 	return exec
 }
 
@@ -146,7 +157,7 @@ func TestComplete(t *testing.T) {
 
 // TestDescribed holds the prompts to what clients show of them.
 func TestDescribed(t *testing.T) {
-	for _, p := range prompts.All() {
+	for _, p := range offer(t).Prompts {
 		if p.Title == "" || p.Description == "" {
 			t.Errorf("%s has no title or description", p.Name)
 		}

@@ -7,7 +7,8 @@ import (
 	"encoding/json"
 
 	"github.com/toolserver/toolserver/domain"
-	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
+	"github.com/toolserver/toolserver/tools/files"
 )
 
 // Names of the resources, as configuration has them.
@@ -21,15 +22,14 @@ const (
 // Names returns them all.
 func Names() []string { return []string{ConfigName, HealthName, UpstreamsName, FileName} }
 
-// Deps is what the resources are built from. A field that is nil leaves out
+// Options are what the configuration says of the resources.
+type Options struct {
+	Servers bool // there are other MCP servers
+}
+
+// Server is what the resources are about. A field that is nil leaves out
 // what needs it.
-type Deps struct {
-	// Files are those that read_file may read: a file is read here exactly if it may.
-	Files *sandbox.Reader
-	// Listed are those that list_directory may list, which are completed.
-	Listed *sandbox.Reader
-	// WorkingDirectory is where relative paths start, as it does in Files.
-	WorkingDirectory string
+type Server struct {
 	// Config returns the configuration in force as YAML, without secrets.
 	Config func() (string, error)
 	// ConfigChanged has changed called whenever another configuration is in
@@ -45,22 +45,24 @@ type Deps struct {
 	UpstreamsChanged func(ctx context.Context, changed func())
 }
 
-// All returns the resources.
-func All(d Deps) []domain.Resource {
-	var all []domain.Resource
-	if d.Config != nil {
-		all = append(all, configuration(d))
+// Family returns the resources. A file is read exactly if read_file may read it, and completed if list_directory may list it.
+func Family(s Server) declare.Family[Options, []domain.Resource] {
+	return declare.Family[Options, []domain.Resource]{
+		Name: "resources", ByPolicy: true, Others: func(all []domain.Resource) domain.Offer { return domain.Offer{Resources: all} },
+		Share: func(from declare.From[Options]) (all []domain.Resource, err error) {
+			if s.Config != nil {
+				all = append(all, configuration(s))
+			}
+			if s.Health != nil {
+				all = append(all, health(s.Health))
+			}
+			if s.Upstreams != nil && from.Config.Servers {
+				all = append(all, upstreams(s))
+			}
+			box := from.Sandbox
+			return append(all, newFileReader(box.For(files.ReadFile).Reader(), box.For(files.ListDirectory).Reader(), box.WorkingDirectory()).resource()), nil
+		},
 	}
-	if d.Health != nil {
-		all = append(all, health(d.Health))
-	}
-	if d.Upstreams != nil {
-		all = append(all, upstreams(d))
-	}
-	if d.Files != nil {
-		all = append(all, newFileReader(d.Files, d.Listed, d.WorkingDirectory).resource())
-	}
-	return all
 }
 
 // textual completes a resource that is one text.
@@ -75,19 +77,19 @@ func textual(r domain.Resource, text func(context.Context) (string, error)) doma
 	return r
 }
 
-func configuration(d Deps) domain.Resource {
+func configuration(s Server) domain.Resource {
 	r := domain.Resource{
 		URI: "config://server", Name: ConfigName, Title: "Configuration",
 		Description: "The server's configuration in force, as YAML. Secrets are masked.",
 		MIMEType:    "application/yaml",
 	}
-	if d.ConfigChanged != nil {
+	if s.ConfigChanged != nil {
 		r.Watch = func(ctx context.Context, _ domain.Location, changed func()) error {
-			d.ConfigChanged(ctx, changed)
+			s.ConfigChanged(ctx, changed)
 			return nil
 		}
 	}
-	return textual(r, func(context.Context) (string, error) { return d.Config() })
+	return textual(r, func(context.Context) (string, error) { return s.Config() })
 }
 
 // Health is what status://health says.
@@ -128,18 +130,18 @@ func health(now func(domain.Principal) Health) domain.Resource {
 	})
 }
 
-func upstreams(d Deps) domain.Resource {
+func upstreams(s Server) domain.Resource {
 	r := domain.Resource{
 		URI: "status://upstreams", Name: UpstreamsName, Title: "MCP servers behind this one",
 		Description: "How the MCP servers are whose tools this server offers: which are ready, which have failed and why, and how much they offer.",
 		MIMEType:    "application/json",
 		Watch: func(ctx context.Context, _ domain.Location, changed func()) error {
-			d.UpstreamsChanged(ctx, changed)
+			s.UpstreamsChanged(ctx, changed)
 			return nil
 		},
 	}
 	return textual(r, func(ctx context.Context) (string, error) {
-		text, err := json.MarshalIndent(d.Upstreams(domain.SessionOf(ctx).Principal), "", "  ")
+		text, err := json.MarshalIndent(s.Upstreams(domain.SessionOf(ctx).Principal), "", "  ")
 		return string(text), err
 	})
 }

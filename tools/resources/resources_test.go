@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/files"
 	"github.com/toolserver/toolserver/tools/resources"
@@ -39,15 +40,19 @@ func newBench(t testing.TB, change func(*sandbox.Policy)) bench {
 	if change != nil {
 		change(&p)
 	}
-	box := tooltest.Sandbox(t, p, files.Declared())
-	b.exec = tooltest.Executor(t, files.Tools(box, files.Options{})...)
-	replace(t, b.exec, resources.Deps{Files: box.For(files.ReadFile).Reader(), Listed: box.For(files.ListDirectory).Reader(), WorkingDirectory: b.dir})
+	box := tooltest.Sandbox(t, p, files.Family().Declared())
+	b.exec = tooltest.Executor(t, tooltest.Tools(t, files.Family(), declare.From[files.Options]{Sandbox: box})...)
+	replace(t, b.exec, box, resources.Server{})
 	return b
 }
 
-func replace(t testing.TB, exec *domain.Executor, d resources.Deps) {
+func replace(t testing.TB, exec *domain.Executor, box *sandbox.Sandbox, s resources.Server) {
 	t.Helper()
-	exec.Registry.Register(domain.FixedSource("resources", domain.Offer{Resources: resources.All(d)}, nil))
+	o, err := resources.Family(s).Offer(declare.From[resources.Options]{Sandbox: box, Config: resources.Options{Servers: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec.Registry.Register(domain.FixedSource("resources", o, nil))
 	if m := exec.Registry.Catalog().Missing(); m != nil {
 		t.Fatal(m)
 	}
@@ -122,7 +127,7 @@ func TestConfig(t *testing.T) {
 	exec := tooltest.Executor(t)
 	text, err := "a: 1\n", error(nil)
 	var tell func()
-	replace(t, exec, resources.Deps{
+	replace(t, exec, tooltest.Sandbox(t, sandbox.Policy{}, files.Family().Declared()), resources.Server{
 		Config:        func() (string, error) { return text, err },
 		ConfigChanged: func(_ context.Context, changed func()) { tell = changed },
 	})
@@ -152,7 +157,7 @@ func TestHealth(t *testing.T) {
 		Status: "ok", Version: "1.2.3", Started: "2026-01-02T03:04:05Z", UptimeSeconds: 61, ToolsEnabled: 16, ToolsDisabled: 1,
 		CallsAbandoned: 2, ProtocolVersions: []string{"2026-07-28"}, SandboxLayers: []string{"openat2"},
 	}
-	replace(t, exec, resources.Deps{Health: func(domain.Principal) resources.Health { return want }})
+	replace(t, exec, tooltest.Sandbox(t, sandbox.Policy{}, files.Family().Declared()), resources.Server{Health: func(domain.Principal) resources.Health { return want }})
 	c, err := read(t, exec, "status://health")
 	if err != nil || c.MIMEType != "application/json" {
 		t.Fatalf("%+v, %v", c, err)
@@ -173,12 +178,19 @@ func TestHealth(t *testing.T) {
 // TestOffered holds the resources to what clients show of them, and leaves out
 // those whose dependencies are missing.
 func TestOffered(t *testing.T) {
-	if all := resources.All(resources.Deps{}); len(all) != 0 {
-		t.Errorf("%d resources of nothing", len(all))
+	from := declare.From[resources.Options]{Sandbox: tooltest.Sandbox(t, sandbox.Policy{}, files.Family().Declared())}
+	if o, err := resources.Family(resources.Server{}).Offer(from); err != nil || len(o.Resources) != 1 || o.Resources[0].Name != resources.FileName {
+		t.Errorf("of a server that tells nothing: %v, %v", o.Resources, err)
 	}
-	box := tooltest.Sandbox(t, sandbox.Policy{}, files.Declared())
+	o, err := resources.Family(resources.Server{
+		Config: func() (string, error) { return "", nil }, Health: func(domain.Principal) resources.Health { return resources.Health{} },
+		Upstreams: func(domain.Principal) any { return nil },
+	}).Offer(from)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var names []string
-	for _, r := range resources.All(resources.Deps{Files: box.For(files.ReadFile).Reader(), Config: func() (string, error) { return "", nil }, Health: func(domain.Principal) resources.Health { return resources.Health{} }}) {
+	for _, r := range o.Resources {
 		names = append(names, r.Name)
 		if r.Title == "" || !strings.HasSuffix(r.Description, ".") {
 			t.Errorf("%s: title %q, description %q", r.Name, r.Title, r.Description)

@@ -85,7 +85,7 @@ type watcher struct{ *sandbox.Jobs }
 
 func newJobs(c sandbox.Capabilities) domain.Tool {
 	return domain.Define(domain.Tool{
-		Name: jobsTool, Title: "Background jobs", Category: category, Follows: "bash", Target: []string{"action", "job"},
+		Name: jobsTool, Title: "Background jobs", Follows: "bash", Target: []string{"action", "job"},
 		Description: "List, read or stop the background jobs of this session, which bash starts with background: true.",
 		Annotations: domain.Annotations{Destructive: true},
 		Output:      schema.OutputOf[jobsResult](),

@@ -28,9 +28,8 @@ import (
 type Options struct {
 	BashTimeout    time.Duration // the longest a bash command may run; zero means DefaultLimit
 	ExecuteTimeout time.Duration // the same of execute_command
-	MaxChars       int           // of a result; output beyond it is kept in Results
+	MaxChars       int           // of a result
 	NoShell        bool          // nothing on this machine runs a command line, so there are no tools
-	Results        *domain.ResultStore
 }
 
 const (
@@ -43,36 +42,32 @@ const (
 	overtime = 5 * time.Second
 )
 
-const category = "shell"
-
-// all returns the command tools. Their commands read and write what the file tools
-// do, and the lists of one hold for the other.
-func all() []declare.Entry[Options] {
+// Family returns the command tools. Their commands read and write what the file tools
+// do, and the lists of one hold for the other. Output that is longer than a result is kept in results.
+func Family(results *domain.ResultStore) declare.Family[Options, Options] {
 	owner := func(tool string) sandbox.Owner {
 		return sandbox.Owner{Tool: tool, Runs: "bash", Reads: files.ReadFile, Writes: files.WriteFile}
 	}
-	return []declare.Entry[Options]{
-		{Owner: owner("bash"), Make: func(o Options, c sandbox.Capabilities) domain.Tool { return bash(newTool(c, o.BashTimeout, o)) }},
-		{Owner: owner("execute_command"), Make: func(o Options, c sandbox.Capabilities) domain.Tool { return execute(newTool(c, o.ExecuteTimeout, o)) }},
-		{Owner: sandbox.Owner{Tool: jobsTool, Watches: true}, Make: func(o Options, c sandbox.Capabilities) domain.Tool { return newJobs(c) }},
+	entry := func(owner sandbox.Owner, make func(Options, sandbox.Capabilities) domain.Tool) declare.Entry[Options] {
+		return declare.Entry[Options]{Owner: owner, Make: make, Lacks: func(o Options) string {
+			if o.NoShell {
+				return "needs a shell, bash or sh, and this machine has none, as in the minimal container image"
+			}
+			return ""
+		}}
 	}
-}
-
-// Declared returns what the command tools declare.
-func Declared() declare.Group {
-	g := declare.Group{Category: category, Heading: "Commands", Tools: declare.Tools(all())}
-	for i := range g.Tools {
-		g.Tools[i].Lacks = "needs a shell, bash or sh, and this machine has none, as in the minimal container image"
+	return declare.Family[Options, Options]{
+		Name: "shell", Category: declare.Category{Name: "shell", Heading: "Commands"}, ByPolicy: true, Share: declare.Config[Options],
+		Tools: []declare.Entry[Options]{
+			entry(owner("bash"), func(o Options, c sandbox.Capabilities) domain.Tool {
+				return bash(newTool(c, o.BashTimeout, o, results))
+			}),
+			entry(owner("execute_command"), func(o Options, c sandbox.Capabilities) domain.Tool {
+				return execute(newTool(c, o.ExecuteTimeout, o, results))
+			}),
+			entry(sandbox.Owner{Tool: jobsTool, Watches: true}, func(_ Options, c sandbox.Capabilities) domain.Tool { return newJobs(c) }),
+		},
 	}
-	return g
-}
-
-// Tools returns the command tools, which run what s lets them.
-func Tools(s *sandbox.Sandbox, o Options) []domain.Tool {
-	if o.NoShell {
-		return nil
-	}
-	return declare.Make(s, o, all())
 }
 
 // tool is what bash and execute_command have in common.
@@ -82,22 +77,23 @@ type tool struct {
 	held     sandbox.Capabilities
 	commands *sandbox.Commands
 	limit    time.Duration
+	results  *domain.ResultStore // keeps output that is longer than a result
 }
 
-func newTool(c sandbox.Capabilities, limit time.Duration, o Options) tool {
+func newTool(c sandbox.Capabilities, limit time.Duration, o Options, results *domain.ResultStore) tool {
 	if o.MaxChars <= 0 {
 		o.MaxChars = domain.DefaultMaxResultChars
 	}
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	return tool{o, c.Tool(), c, c.Commands(), limit}
+	return tool{o, c.Tool(), c, c.Commands(), limit, results}
 }
 
 // declare fills in what both tools have in common.
 func (t tool) declare(title, ability, description string) domain.Tool {
 	return domain.Tool{
-		Name: t.name, Title: title, Description: description, Category: category, Target: []string{"command", "working_dir"},
+		Name: t.name, Title: title, Description: description, Target: []string{"command", "working_dir"},
 		Annotations: domain.Annotations{Destructive: true, OpenWorld: true},
 		Timeout:     t.limit + overtime, KeepsTime: true,
 		Uses: domain.Reads | domain.Writes | domain.Runs, Ability: ability, Explain: t.explain,
@@ -150,7 +146,7 @@ func (t tool) text(p domain.Principal, out *runner.Output, most int, release fun
 	if cut.Bytes == 0 {
 		return head
 	}
-	kept := t.Results.KeepFile(p, stored{out, release}, out.Size())
+	kept := t.results.KeepFile(p, stored{out, release}, out.Size())
 	what := "all of it"
 	if out.Size() < out.Total() {
 		what = fmt.Sprintf("the first %d of %d bytes", out.Size(), out.Total())

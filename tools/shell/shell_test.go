@@ -72,17 +72,17 @@ func newFixtureOn(t *testing.T, settings runner.Options, lists map[string]sandbo
 	t.Cleanup(launcher.Close)
 	run := runner.New(launcher, settings)
 	t.Cleanup(run.Close)
-	policy := sandbox.Policy{Owners: declare.Owners(shell.Declared()), WorkingDirectory: dir, Tools: lists}
+	policy := sandbox.Policy{Owners: declare.Owners(shell.Family(nil).Declared()), WorkingDirectory: dir, Tools: lists}
 	kernel := sandbox.NewKernel(run)
 	t.Cleanup(func() { kernel.Close() })
 	box, err := sandbox.New(policy, kernel)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Results = domain.NewResultStore(domain.PageBytes(o.MaxChars))
-	t.Cleanup(o.Results.Close)
-	tools := shell.Tools(box, o)
-	return fixture{dir, o.Results, tools[0], tools[1], tools[2], box.Layers().Notice}
+	results := domain.NewResultStore(domain.PageBytes(o.MaxChars))
+	t.Cleanup(results.Close)
+	tools := tooltest.Tools(t, shell.Family(results), declare.From[shell.Options]{Sandbox: box, Config: o})
+	return fixture{dir, results, tools[0], tools[1], tools[2], box.Layers().Notice}
 }
 
 func TestBash(t *testing.T) {

@@ -44,12 +44,12 @@ const (
 	answerTime = 2 * time.Second
 )
 
-func disksTool(m mask, r *driveReader) domain.Tool {
-	return defineList(domain.Tool{
+func disksTool(m machine, r *driveReader) domain.Tool {
+	return defineList(m, domain.Tool{
 		Name: disksName, Title: "Disk information", Ability: "list drives and their free space",
 		Description: "List mounted drives with size, space free for ordinary users, and file system.",
 		Output:      schema.OutputOf[diskInfo](),
-	}, m, "no drives", r.read, func(shown []drive, total, next int) diskInfo { return diskInfo{shown, total, next} })
+	}, "no drives", r.read, func(shown []drive, total, next int) diskInfo { return diskInfo{shown, total, next} })
 }
 
 func (d diskInfo) lines() (all []string) {

@@ -139,7 +139,7 @@ func TestManyDrives(t *testing.T) {
 	for i := range maxDrives + 5 {
 		points = append(points, fmt.Sprintf("/%03d", i))
 	}
-	tool := disksTool(mask{}, diskOf(func(string) (*disk.UsageStat, error) { return &disk.UsageStat{Total: 1234, Used: 617, Free: 617}, nil }, points...))
+	tool := disksTool(machine{}, diskOf(func(string) (*disk.UsageStat, error) { return &disk.UsageStat{Total: 1234, Used: 617, Free: 617}, nil }, points...))
 	tooltest.Run(t, tool, []tooltest.Case{
 		{Name: "first", Want: "\n/001, device /dev/001, file system ext4, 1,234 bytes, 617 free, 50% used\n",
 			Wants: []string{"entries 1 to 64 of 69; there are more: call again with offset=64]"}},
@@ -166,16 +166,12 @@ func TestStrangeNames(t *testing.T) {
 	r := diskOf(func(string) (*disk.UsageStat, error) { return nil, errors.New("no") }, "/ok")
 	r.labels = func() map[string]string { return map[string]string{"/dev/ok": "a\n/b"} }
 	want := `/ok, device /dev/ok, label "a\n/b", file system ext4, its size cannot be read: no`
-	if text := tooltest.Text(tooltest.Call(t, disksTool(mask{}, r), "")); text != want {
+	if text := tooltest.Text(tooltest.Call(t, disksTool(machine{}, r), "")); text != want {
 		t.Errorf("%s", text)
 	}
-	m := mask{"label": true, "device": true}
-	tools := []domain.Tool{disksTool(m, r)}
-	if _, err := m.schemas(tools); err != nil {
-		t.Fatal(err)
-	}
+	masked := disksTool(machine{mask: mask{"label": true, "device": true}}, r)
 	want = `/ok, file system ext4, its size cannot be read: no`
-	if text := tooltest.Text(tooltest.Call(t, tools[0], "")); text != want {
+	if text := tooltest.Text(tooltest.Call(t, masked, "")); text != want {
 		t.Errorf("masked: %s", text)
 	}
 }

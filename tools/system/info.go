@@ -53,13 +53,13 @@ type platform struct {
 	uptime    time.Duration // 0 if it is not known
 }
 
-func infoTool(m mask, workingDirectory string) domain.Tool {
-	return define(domain.Tool{
+func infoTool(m machine) domain.Tool {
+	return define(m, domain.Tool{
 		Name: infoName, Title: "System information", Ability: "tell about the machine and its operating system",
 		Description: "Describe the machine: operating system, processor, memory, uptime, host name, working directory and user.",
 		Output:      schema.OutputOf[systemInfo](),
 	}, func(ctx context.Context, _ struct{}) (domain.ToolResult, error) {
-		return domain.JSON(m.hide(readInfo(ctx, workingDirectory)))
+		return domain.JSON(m.hide(readInfo(ctx, m.workingDirectory)))
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/nearest"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/wire/rawjson"
@@ -16,38 +15,50 @@ import (
 // mask is the set of field names to leave out.
 type mask map[string]bool
 
-// schemas leaves the masked fields out of the output schemas of tools, and returns all that they had.
-// The error is a mask that no field of theirs has.
-func (m mask) schemas(tools []domain.Tool) (fields []string, err error) {
-	known := mask{}
-	for i := range tools {
-		shown, _ := rawjson.Decode(tools[i].Output.Raw()) // never fails: it is ours
+// schema returns an output schema without the masked fields.
+func (m mask) schema(of *schema.Output) *schema.Output {
+	if len(m) == 0 {
+		return of
+	}
+	shown, _ := rawjson.Decode(of.Raw()) // never fails: it is ours
+	objects(shown, func(s map[string]any) {
+		properties, _ := s["properties"].(map[string]any)
+		m.drop(properties)
+		if required, ok := s["required"].([]any); ok {
+			s["required"] = slices.DeleteFunc(required, func(name any) bool { return m[fmt.Sprint(name)] })
+		}
+	})
+	raw, _ := json.Marshal(shown)
+	without, err := schema.ParseOutput(raw)
+	if err != nil {
+		panic(err) // it is still ours
+	}
+	return without
+}
+
+// Fields returns the fields that a mask can name: those of all output schemas.
+func Fields() []string {
+	known := map[string]any{}
+	for _, output := range []*schema.Output{schema.OutputOf[systemInfo](), schema.OutputOf[diskInfo](), schema.OutputOf[networkInfo]()} {
+		shown, _ := rawjson.Decode(output.Raw())
 		objects(shown, func(s map[string]any) {
 			properties, _ := s["properties"].(map[string]any)
-			for name := range properties {
-				known[name] = true
-			}
-			m.drop(properties)
-			if required, ok := s["required"].([]any); ok {
-				s["required"] = slices.DeleteFunc(required, func(name any) bool { return m[fmt.Sprint(name)] })
-			}
+			maps.Copy(known, properties)
 		})
-		raw, _ := json.Marshal(shown)
-		if tools[i].Output, err = schema.ParseOutput(raw); err != nil {
-			return nil, fmt.Errorf("%s: output schema: %w", tools[i].Name, err)
-		}
 	}
-	fields = slices.Sorted(maps.Keys(known))
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		if known[name] {
-			continue
-		}
-		if near, ok := nearest.Word(name, fields); ok {
-			return nil, fmt.Errorf("no system tool has a field %q; did you mean %s?", name, near)
-		}
-		return nil, fmt.Errorf("no system tool has a field %q; they have %s", name, strings.Join(fields, ", "))
+	return slices.Sorted(maps.Keys(known))
+}
+
+// CheckField reports that no tool has a field that a mask names.
+func CheckField(name string) error {
+	fields := Fields()
+	if slices.Contains(fields, name) {
+		return nil
 	}
-	return fields, nil
+	if near, ok := nearest.Word(name, fields); ok {
+		return fmt.Errorf("no system tool has a field %q; did you mean %s?", name, near)
+	}
+	return fmt.Errorf("no system tool has a field %q; they have %s", name, strings.Join(fields, ", "))
 }
 
 // hide returns a result without masked fields.

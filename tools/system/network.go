@@ -34,12 +34,12 @@ type networkInterface struct {
 	Note     string   `json:"note,omitempty"` // how many addresses are left out
 }
 
-func networkTool(m mask) domain.Tool {
-	return defineList(domain.Tool{
+func networkTool(m machine) domain.Tool {
+	return defineList(m, domain.Tool{
 		Name: networkName, Title: "Network information", Ability: "list network interfaces",
 		Description: "List active network interfaces with IP and hardware addresses, MTU and speed.",
 		Output:      schema.OutputOf[networkInfo](),
-	}, m, "no active interfaces", readNetwork, func(shown []networkInterface, total, next int) networkInfo { return networkInfo{shown, total, next} })
+	}, "no active interfaces", readNetwork, func(shown []networkInterface, total, next int) networkInfo { return networkInfo{shown, total, next} })
 }
 
 func (n networkInfo) lines() (all []string) {

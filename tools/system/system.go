@@ -12,33 +12,11 @@ import (
 	"github.com/toolserver/toolserver/sandbox/declare"
 )
 
-// Options configure the tools.
-type Options struct {
-	// WorkingDirectory is where relative paths of other tools start. It is
-	// reported as cwd, because the directory of the process says nothing.
-	WorkingDirectory string
-	// Settings are those of single tools. A field that one masks is masked in all.
-	Settings declare.Settings
-
-	masked []string // besides
-}
-
 // Settings are the settings of each of the tools.
 type Settings struct {
 	// Mask names fields that are left out of every result and every output
 	// schema, wherever they occur: hostname, user, mac, ipv4 and so on.
 	Mask []string `yaml:"mask" format:"system_field"`
-}
-
-const category = "system"
-
-// Declared returns what the tools of the category declare.
-func Declared() declare.Group {
-	group := declare.Group{Category: category, Heading: "System"}
-	for _, name := range names() {
-		group.Tools = append(group.Tools, declare.Tool{Owner: sandbox.Owner{Tool: name}, Settings: Settings{}})
-	}
-	return group
 }
 
 const (
@@ -47,47 +25,48 @@ const (
 	networkName = "network_info"
 )
 
-func names() []string { return []string{infoName, disksName, networkName} }
-
-// Tools returns the tools of the category system: system_info, disk_info and
-// network_info. The error is a name in a mask that no field has.
-func Tools(o Options) ([]domain.Tool, error) {
-	m := mask{}
-	for _, field := range o.masked {
-		m[field] = true
-	}
-	for _, name := range names() {
-		for _, field := range declare.Of[Settings](o.Settings, name).Mask {
-			m[field] = true
+// Family returns the tools of the category system. A field that the settings of one mask is masked in all.
+func Family() declare.Family[struct{}, machine] {
+	entry := func(name string, make func(machine) domain.Tool) declare.Entry[machine] {
+		return declare.Entry[machine]{
+			Owner: sandbox.Owner{Tool: name}, Settings: Settings{}, Make: func(m machine, _ sandbox.Capabilities) domain.Tool { return make(m) },
 		}
 	}
-	tools := []domain.Tool{infoTool(m, o.WorkingDirectory), disksTool(m, newDriveReader()), networkTool(m)}
-	if len(m) == 0 {
-		return tools, nil
+	return declare.Family[struct{}, machine]{
+		Name: "system", Category: declare.Category{Name: "system", Heading: "System"}, ByPolicy: true, Share: newMachine,
+		Tools: []declare.Entry[machine]{
+			entry(infoName, infoTool),
+			entry(disksName, func(m machine) domain.Tool { return disksTool(m, newDriveReader()) }),
+			entry(networkName, networkTool),
+		},
 	}
-	_, err := m.schemas(tools)
-	return tools, err
 }
 
-// CheckField reports that no tool has a field that a mask names.
-func CheckField(name string) error {
-	_, err := Tools(Options{masked: []string{name}})
-	return err
+// machine is what the tools share.
+type machine struct {
+	mask
+	// workingDirectory is where relative paths of other tools start. It is
+	// reported as cwd, because the directory of the process says nothing.
+	workingDirectory string
 }
 
-// Fields returns the fields that a mask can name.
-func Fields() []string {
-	tools, _ := Tools(Options{}) // masks nothing
-	fields, err := mask{}.schemas(tools)
-	if err != nil {
-		panic(err) // the schemas are ours
+// newMachine returns what the tools share. The error is a name in a mask that no field has.
+func newMachine(from declare.From[struct{}]) (machine, error) {
+	m := machine{mask{}, from.Sandbox.WorkingDirectory()}
+	for _, tool := range []string{infoName, disksName, networkName} {
+		for _, field := range declare.Of[Settings](from.Settings, tool).Mask {
+			if err := CheckField(field); err != nil {
+				return m, err
+			}
+			m.mask[field] = true
+		}
 	}
-	return fields
+	return m, nil
 }
 
 // define returns a tool whose failure is that the operating system does not answer.
-func define[In any](t domain.Tool, run func(context.Context, In) (domain.ToolResult, error)) domain.Tool {
-	t.Category, t.Annotations = category, domain.Annotations{ReadOnly: true, Idempotent: true}
+func define[In any](m machine, t domain.Tool, run func(context.Context, In) (domain.ToolResult, error)) domain.Tool {
+	t.Annotations, t.Output = domain.Annotations{ReadOnly: true, Idempotent: true}, m.schema(t.Output)
 	return domain.Define(t, func(ctx context.Context, in In) (domain.ToolResult, error) {
 		res, err := run(ctx, in)
 		if ctx.Err() != nil {
@@ -109,16 +88,16 @@ type listing interface{ lines() []string }
 
 // defineList returns a tool that lists what read returns: entries from an offset on, and how many
 // there are altogether. Of makes a result of those that are shown.
-func defineList[E any, L listing](t domain.Tool, m mask, none string, read func(ctx context.Context, offset int) ([]E, int, error),
+func defineList[E any, L listing](m machine, t domain.Tool, none string, read func(ctx context.Context, offset int) ([]E, int, error),
 	of func(shown []E, total, next int) L) domain.Tool {
-	return define(t, func(ctx context.Context, in listInput) (domain.ToolResult, error) {
+	return define(m, t, func(ctx context.Context, in listInput) (domain.ToolResult, error) {
 		entries, total, err := read(ctx, in.Offset)
 		if err != nil {
 			return domain.ToolResult{}, err
 		}
 		return domain.List[E]{
 			Entries: entries, Offset: in.Offset, Total: total, None: none,
-			Text:    func(shown []E) string { return strings.Join(masked(m, of(shown, total, 0)).lines(), "\n") },
+			Text:    func(shown []E) string { return strings.Join(masked(m.mask, of(shown, total, 0)).lines(), "\n") },
 			Results: func(shown []E, next int) any { return m.hide(of(shown, total, next)) },
 		}.Result(ctx)
 	})

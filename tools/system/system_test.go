@@ -13,17 +13,15 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/system"
 )
 
-func tools(t testing.TB, o system.Options) map[string]domain.Tool {
+func tools(t testing.TB, workingDirectory string, s declare.Settings) map[string]domain.Tool {
 	t.Helper()
-	list, err := system.Tools(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := tooltest.Tools(t, system.Family(), from(t, workingDirectory, s))
 	byName := map[string]domain.Tool{}
 	for _, tool := range list {
 		byName[tool.Name] = tool
@@ -44,18 +42,22 @@ func decode[T any](t *testing.T, res domain.ToolResult) (v T) {
 	return v
 }
 
+// from returns what the tools are made from.
+func from(t testing.TB, workingDirectory string, s declare.Settings) declare.From[struct{}] {
+	t.Helper()
+	box := tooltest.Sandbox(t, sandbox.Policy{WorkingDirectory: workingDirectory}, system.Family().Declared())
+	return declare.From[struct{}]{Sandbox: box, Settings: s}
+}
+
 func TestTools(t *testing.T) {
-	list, err := system.Tools(system.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := tooltest.Tools(t, system.Family(), from(t, "", nil))
 	if len(list) != 3 {
 		t.Errorf("%d tools; want 3", len(list))
 	}
 }
 
 func TestArguments(t *testing.T) {
-	for _, tool := range tools(t, system.Options{}) {
+	for _, tool := range tools(t, "", nil) {
 		tooltest.Run(t, tool, []tooltest.Case{
 			{Name: tool.Name, Args: `{}`},
 			{Name: tool.Name + " without arguments"},
@@ -65,7 +67,7 @@ func TestArguments(t *testing.T) {
 }
 
 func TestSystemInfo(t *testing.T) {
-	res := tooltest.Call(t, tools(t, system.Options{WorkingDirectory: "/srv/data"})["system_info"], `{}`)
+	res := tooltest.Call(t, tools(t, "/srv/data", nil)["system_info"], `{}`)
 	info := decode[map[string]any](t, res)
 	if structured, err := json.Marshal(res.Structured()); err != nil || string(structured) != tooltest.Text(res) {
 		t.Errorf("structured content is %s, %v; the text is %s", structured, err, tooltest.Text(res))
@@ -111,7 +113,7 @@ func TestDiskInfo(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("looks for /")
 	}
-	res := tooltest.Call(t, tools(t, system.Options{})["disk_info"], `{}`)
+	res := tooltest.Call(t, tools(t, "", nil)["disk_info"], `{}`)
 	info := decode[struct {
 		Total  int
 		Drives []struct {
@@ -159,7 +161,7 @@ func interfacesUp(t *testing.T) (names []string) {
 
 func TestNetworkInfo(t *testing.T) {
 	before := interfacesUp(t)
-	res := tooltest.Call(t, tools(t, system.Options{})["network_info"], `{}`)
+	res := tooltest.Call(t, tools(t, "", nil)["network_info"], `{}`)
 	info := decode[struct {
 		Interfaces []struct {
 			Name       string
@@ -198,7 +200,7 @@ func TestNetworkInfo(t *testing.T) {
 // the rest still satisfies the schema, to which each call is held.
 func TestMask(t *testing.T) {
 	fields := []string{"hostname", "user", "used_percent", "mac", "ipv4", "device", "cwd", "memory"}
-	for name, tool := range tools(t, system.Options{WorkingDirectory: "/srv", Settings: masking(fields...)}) {
+	for name, tool := range tools(t, "/srv", masking(fields...)) {
 		res := tooltest.Call(t, tool, `{}`)
 		text := tooltest.Text(res) + string(decode[json.RawMessage](t, res))
 		schema, err := json.Marshal(tool.Output)
@@ -225,7 +227,7 @@ func TestMaskUnknown(t *testing.T) {
 		"serial":  "they have",
 		"type ":   "did you mean type?",
 	} {
-		if _, err := system.Tools(system.Options{Settings: masking("user", mask)}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := system.Family().Offer(from(t, "", masking("user", mask))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("mask %q: %v; want %q", mask, err, want)
 		}
 	}
@@ -234,7 +236,7 @@ func TestMaskUnknown(t *testing.T) {
 func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for name, tool := range tools(t, system.Options{Settings: masking("mac")}) {
+	for name, tool := range tools(t, "", masking("mac")) {
 		if _, err := tool.Run(ctx, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v; want that it was canceled", name, err)
 		}
@@ -242,7 +244,7 @@ func TestCanceled(t *testing.T) {
 }
 
 func BenchmarkSystemInfo(b *testing.B) {
-	tool := tools(b, system.Options{})["system_info"]
+	tool := tools(b, "", nil)["system_info"]
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := tool.Run(b.Context(), nil); err != nil {

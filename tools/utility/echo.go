@@ -9,29 +9,21 @@ import (
 	"github.com/toolserver/toolserver/sandbox/declare"
 )
 
-const category = "utility"
-
-// all returns the tools of the category: what each declares, and what makes it.
-func all() []declare.Entry[struct{}] {
-	return []declare.Entry[struct{}]{
-		{Owner: sandbox.Owner{Tool: "echo"}, Make: echoTool},
+// Family returns the tools of the category.
+func Family() declare.Family[struct{}, struct{}] {
+	return declare.Family[struct{}, struct{}]{
+		Name: "utility", Category: declare.Category{Name: "utility", Heading: "Utility"},
+		Tools: []declare.Entry[struct{}]{
+			{Owner: sandbox.Owner{Tool: "echo"}, Make: echoTool},
+		},
 	}
 }
-
-// Declared returns what the tools of the category declare.
-func Declared() declare.Group {
-	return declare.Group{Category: category, Heading: "Utility", Tools: declare.Tools(all())}
-}
-
-// Tools returns the tools of the category utility: echo.
-func Tools(s *sandbox.Sandbox) []domain.Tool { return declare.Make(s, struct{}{}, all()) }
 
 func echoTool(_ struct{}, c sandbox.Capabilities) domain.Tool {
 	return domain.Define(domain.Tool{
 		Name:        c.Tool(),
 		Title:       "Echo",
 		Description: "Return the message, prefixed with \"Echo: \". Use it to test the connection.",
-		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Ability:     "test the connection",
 	}, echo)

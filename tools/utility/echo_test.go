@@ -5,12 +5,14 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/utility"
 )
 
 func TestEcho(t *testing.T) {
-	tools := utility.Tools(tooltest.Sandbox(t, sandbox.Policy{}, utility.Declared()))
+	box := tooltest.Sandbox(t, sandbox.Policy{}, utility.Family().Declared())
+	tools := tooltest.Tools(t, utility.Family(), declare.From[struct{}]{Sandbox: box})
 	tooltest.Run(t, tools[0], []tooltest.Case{
 		{Name: "message", Args: `{"message":"hello"}`, Exact: "Echo: hello"},
 		{Name: "unicode", Args: `{"message":"日本語 \u0000 \ud83d\ude00"}`, Exact: "Echo: 日本語 \x00 😀"},

@@ -46,18 +46,17 @@ type Network interface {
 	Lists() string
 }
 
-const category = "web"
-
-// Declared returns what web_fetch declares.
-func Declared() declare.Group {
-	return declare.Group{Category: category, Heading: "Web", Tools: []declare.Tool{
-		{Owner: sandbox.Owner{Tool: Name, Fetches: Name, AnyHost: true, Filters: content.Programs()}},
-	}}
-}
-
-// Tools returns web_fetch, which has documents read by contents.
-func Tools(network Network, contents *content.Reader, o Options) []domain.Tool {
-	return []domain.Tool{newFetcher(network, contents, o).tool()}
+// Family returns web_fetch.
+func Family() declare.Family[Options, Options] {
+	return declare.Family[Options, Options]{
+		Name: "web", Category: declare.Category{Name: "web", Heading: "Web"}, ByPolicy: true, Share: declare.Config[Options],
+		Tools: []declare.Entry[Options]{{
+			Owner: sandbox.Owner{Tool: Name, Fetches: Name, AnyHost: true, Filters: content.Programs()},
+			Make: func(o Options, c sandbox.Capabilities) domain.Tool {
+				return newFetcher(c.Fetcher(), content.NewReader(c.Filters()), o).tool()
+			},
+		}},
+	}
 }
 
 func newFetcher(network Network, contents *content.Reader, o Options) *fetcher {

@@ -42,13 +42,13 @@ func fetchTool(t testing.TB, o web.Options, p sandbox.ToolPolicy, hosts ...strin
 		hosts[i] = strings.TrimPrefix(hosts[i], "http://")
 	}
 	p.PrivateHosts = hosts
-	return web.Tools(fetcher(t, p), documents.NewReader(nil), o)[0]
+	return web.Tool(fetcher(t, p), documents.NewReader(nil), o)
 }
 
 // fetcher is what web_fetch is handed under a policy.
 func fetcher(t testing.TB, p sandbox.ToolPolicy) *sandbox.Fetcher {
 	t.Helper()
-	s := tooltest.Sandbox(t, sandbox.Policy{Tools: map[string]sandbox.ToolPolicy{web.Name: p}}, web.Declared())
+	s := tooltest.Sandbox(t, sandbox.Policy{Tools: map[string]sandbox.ToolPolicy{web.Name: p}}, web.Family().Declared())
 	return s.For(web.Name).Fetcher()
 }
 
@@ -468,7 +468,7 @@ func TestDowngrade(t *testing.T) {
 		}
 		return res, nil
 	})
-	tool := web.Tools(fakeNetwork{fetcher(t, sandbox.ToolPolicy{}), transport}, nil, web.Options{})[0]
+	tool := web.Tool(fakeNetwork{fetcher(t, sandbox.ToolPolicy{}), transport}, nil, web.Options{})
 	tooltest.Run(t, tool, []tooltest.Case{{
 		Name: "downgrade", Args: arg("https://EXAMPLE.com/"),
 		Want: "URL: https://EXAMPLE.com/\nFinal URL: http://example.com/plain\nWarning: a redirect led from https to http",

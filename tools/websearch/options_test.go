@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/websearch"
 )
@@ -60,7 +61,8 @@ func TestOptions(t *testing.T) {
 					t.Errorf("mistake %+v; want %q", m, want)
 				}
 			}
-			tools, err := websearch.Tools(tooltest.Client(http.DefaultClient), o)
+			offer, err := websearch.Family().Offer(declare.From[websearch.Options]{Client: tooltest.Client(http.DefaultClient), Config: o})
+			tools := offer.Tools
 			if (err != nil) != (wants != nil) || len(tools) > 0 != (test.configured != "" && wants == nil) {
 				t.Errorf("%d tools, %v", len(tools), err)
 			}

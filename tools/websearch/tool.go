@@ -59,7 +59,6 @@ func searchTool(providers []*provider) domain.Tool {
 		Title: "Search the web",
 		Description: "Search the web and return titles, addresses and descriptions of pages; read a page with web_fetch. " +
 			"Results can be limited to an age, a country and a level of safe search; a search service that cannot do so is not asked.",
-		Category:    category,
 		Output:      schema.OutputOf[searchOutput](),
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Timeout:     toolTime,

@@ -7,7 +7,6 @@ package websearch
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -127,24 +126,30 @@ func (o *Options) configured() (list []*provider) {
 	return list
 }
 
-const (
-	toolName = "web_search"
-	category = "web"
-)
+const toolName = "web_search"
 
-// Declared returns what web_search declares.
-func Declared() declare.Group {
-	return declare.Group{Category: category, Heading: "Web", Tools: []declare.Tool{{
-		Owner: sandbox.Owner{Tool: toolName, Fetches: toolName},
-		Lacks: "needs a search service: the environment variable BRAVE_API_KEY or TAVILY_API_KEY, web.search.searxng.base_url in the configuration, " +
-			"or duckduckgo among web.search.providers",
-	}}}
+// Family returns web_search, which is there if a service is configured. All calls share one limiter for each service.
+func Family() declare.Family[Options, chain] {
+	return declare.Family[Options, chain]{
+		Name: "websearch", Category: declare.Category{Name: "web", Heading: "Web"}, Share: connected,
+		Tools: []declare.Entry[chain]{{
+			Owner: sandbox.Owner{Tool: toolName, Fetches: toolName},
+			Lacks: func(c chain) string {
+				if len(c) > 0 {
+					return ""
+				}
+				return "needs a search service: the environment variable BRAVE_API_KEY or TAVILY_API_KEY, web.search.searxng.base_url in the configuration, " +
+					"or duckduckgo among web.search.providers"
+			},
+			Make: func(c chain, _ sandbox.Capabilities) domain.Tool { return searchTool(c) },
+		}},
+	}
 }
 
-// Tools returns the tools of the package: web_search, or none if no service is configured. All calls share one limiter
-// for each service. The error is what [Options.Check] finds.
-func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, error) {
+// connected returns the services that are configured. The error is what [Options.Check] finds.
+func connected(from declare.From[Options]) (chain, error) {
 	var wrong []error
+	o := from.Config
 	for _, m := range o.Check() {
 		wrong = append(wrong, fmt.Errorf("%s: %s", m.Key, m.Problem))
 	}
@@ -152,12 +157,9 @@ func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, err
 		return nil, errors.Join(wrong...)
 	}
 	providers := o.configured()
-	if len(providers) == 0 {
-		return nil, nil
-	}
 	for i, p := range providers {
 		p.hasNext = i < len(providers)-1
-		p.connect(client(toolName))
+		p.connect(from.Client(toolName))
 	}
-	return []domain.Tool{searchTool(providers)}, nil
+	return providers, nil
 }

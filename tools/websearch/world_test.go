@@ -11,6 +11,7 @@ import (
 	fake "github.com/toolserver/toolserver/test/fakes/search"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/sandbox/netguard"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/websearch"
@@ -51,9 +52,9 @@ func options(base func(name string) string, services ...string) websearch.Option
 // tool returns web_search.
 func tool(t testing.TB, client *http.Client, o websearch.Options) domain.Tool {
 	t.Helper()
-	tools, err := websearch.Tools(tooltest.Client(client), o)
-	if err != nil || len(tools) != 1 {
-		t.Fatalf("%d tools, %v", len(tools), err)
+	tools := tooltest.Tools(t, websearch.Family(), declare.From[websearch.Options]{Client: tooltest.Client(client), Config: o})
+	if len(tools) != 1 {
+		t.Fatalf("%d tools", len(tools))
 	}
 	return tools[0]
 }

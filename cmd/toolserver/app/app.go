@@ -27,6 +27,7 @@ import (
 	"github.com/toolserver/toolserver/tools/discovery"
 	"github.com/toolserver/toolserver/tools/files"
 	"github.com/toolserver/toolserver/tools/google"
+	"github.com/toolserver/toolserver/tools/meta"
 	"github.com/toolserver/toolserver/tools/resources"
 	"github.com/toolserver/toolserver/tools/shell"
 	"github.com/toolserver/toolserver/tools/web"
@@ -219,26 +220,27 @@ func (a *App) sandbox(cfg *config.Loaded) (*tools.Sandbox, error) {
 func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 	_, noShell := process.Shell()
 	return tools.Deps{
-		Sandbox: box, Settings: cfg.ToolSettings(), Results: a.results,
-		Resources: resources.Deps{
-			WorkingDirectory: cfg.WorkingDirectory,
-			Config:           func() (string, error) { return string(a.now.Load().config.Show()), nil },
-			ConfigChanged:    a.watchConfiguration,
-			Health:           a.health,
-			Upstreams:        a.upstreams, UpstreamsChanged: a.watchUpstreams,
+		Server: tools.Server{
+			Results: a.results, Selector: a.selector, Catalog: a.exec.Registry.Catalog, Callable: a.told, Host: a.host(cfg), OpenBrowser: a.openBrowser,
+			Status: resources.Server{
+				Config:        func() (string, error) { return string(a.now.Load().config.Show()), nil },
+				ConfigChanged: a.watchConfiguration,
+				Health:        a.health,
+				Upstreams:     a.upstreams, UpstreamsChanged: a.watchUpstreams,
+			},
 		},
-		FileOptions: files.Options{MaxChars: cfg.Limits.MaxResultChars},
-		ShellOptions: shell.Options{
+		Sandbox: box, Settings: cfg.ToolSettings(),
+		Files: files.Options{MaxChars: cfg.Limits.MaxResultChars},
+		Shell: shell.Options{
 			BashTimeout: cfg.Tools["bash"].Timeout, ExecuteTimeout: cfg.Tools["execute_command"].Timeout,
-			MaxChars: cfg.Limits.MaxResultChars, Results: a.results, NoShell: noShell != nil,
+			MaxChars: cfg.Limits.MaxResultChars, NoShell: noShell != nil,
 		},
 		Web:    web.Options{Timeout: cfg.Tools["web_fetch"].Timeout, UserAgent: cfg.Web.UserAgent, MaxChars: cfg.Limits.MaxResultChars},
 		Search: cfg.Web.Search, LinkedIn: cfg.LinkedIn, Anthropic: cfg.Anthropic,
-		Google:   google.Deps{Options: cfg.Google, Disabled: google.DisabledOf(cfg.Tools), Host: a.host(cfg), Open: a.openBrowser},
-		Finder:   discovery.Finder{Catalog: a.exec.Registry.Catalog, Everything: cfg.Discovery.Mode == domain.DiscoverSearch, Results: a.results, Selector: a.selector},
-		Selector: a.selector,
-		Servers:  len(cfg.Servers),
-		Catalog:  a.told, CapabilitiesFile: cfg.CapabilitiesFile,
+		Google:    google.Config{Options: cfg.Google, Keeping: cfg.SignIns, Disabled: google.DisabledOf(cfg.Tools)},
+		Meta:      meta.Options{File: cfg.CapabilitiesFile, Model: cfg.Anthropic},
+		Discovery: discovery.Options{Servers: len(cfg.Servers) > 0, Everything: cfg.Discovery.Mode == domain.DiscoverSearch},
+		Resources: resources.Options{Servers: len(cfg.Servers) > 0},
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 
 // A Family is the tools of one of Google's services.
 type Family struct {
-	Service           signin.Service
-	Category, Heading string // of [declare.Group]
-	Tools             []Tool
+	Service  signin.Service
+	Category declare.Category
+	Tools    []Tool
 }
 
 // A Tool is one of a family.
@@ -23,15 +23,6 @@ type Tool struct {
 	Scopes []string // any of them will do; the first is the least, and asked for
 	Also   []string // asked for, too
 	Make   func(sandbox.Capabilities) domain.Tool
-}
-
-// Declared returns what the tools declare.
-func (f Family) Declared() declare.Group {
-	g := declare.Group{Category: f.Category, Heading: f.Heading}
-	for _, t := range f.Tools {
-		g.Tools = append(g.Tools, declare.Tool{Owner: t.Owner})
-	}
-	return g
 }
 
 // Need returns what a tool requires of a grant.

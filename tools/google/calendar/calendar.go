@@ -20,6 +20,7 @@ import (
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/tools/google/api"
 	"github.com/toolserver/toolserver/tools/google/signin"
 )
@@ -43,7 +44,6 @@ const (
 	freeBusyName  = "calendar_free_busy"
 	calendarsName = "calendar_list_calendars"
 
-	category    = "calendar"
 	grants      = ".calendar-tokens" // the directory of the state that all of them use
 	mails       = "gmail_send"       // whose lists of recipients hold for invitations, too
 	callTimeout = time.Minute
@@ -106,13 +106,13 @@ func (s *toolset) family() api.Family {
 			true, listing, "Error listing calendars", runs(s, s.listCalendars)),
 	}
 	all[0].Also = scopes(listing)[:1] // for the names of calendars
-	return api.Family{Service: signin.Calendar, Category: category, Heading: "Calendar", Tools: all}
+	return api.Family{Service: signin.Calendar, Category: declare.Category{Name: "calendar", Heading: "Calendar"}, Tools: all}
 }
 
 // runs returns what completes the declaration of a tool that run carries out.
 func runs[In any](s *toolset, run func(context.Context, In) (domain.ToolResult, error)) func(api.Need, domain.Tool) domain.Tool {
 	return func(need api.Need, t domain.Tool) domain.Tool {
-		t.Category, t.Timeout = category, cmp.Or(t.Timeout, callTimeout)
+		t.Timeout = cmp.Or(t.Timeout, callTimeout)
 		return api.Define(s.client, need, api.Described(words, t), run)
 	}
 }

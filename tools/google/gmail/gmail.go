@@ -15,6 +15,7 @@ import (
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	texts "github.com/toolserver/toolserver/text/html"
 	"github.com/toolserver/toolserver/tools/files"
 	"github.com/toolserver/toolserver/tools/files/content"
@@ -23,8 +24,7 @@ import (
 )
 
 const (
-	category = "gmail"
-	grants   = ".gmail-tokens" // the directory of the state that all of them use
+	grants = ".gmail-tokens" // the directory of the state that all of them use
 )
 
 // The tools.
@@ -57,7 +57,7 @@ func (t *toolset) family() api.Family {
 	sending := append(drafting[:3:3], gmailapi.GmailSendScope) // gmail_send makes drafts as well
 	labels := append([]string{gmailapi.GmailLabelsScope}, reading...)
 	reads, changes := domain.Annotations{ReadOnly: true, Idempotent: true}, domain.Annotations{Destructive: true, Idempotent: true}
-	return api.Family{Service: signin.Gmail, Category: category, Heading: "Gmail", Tools: []api.Tool{
+	return api.Family{Service: signin.Gmail, Category: declare.Category{Name: "gmail", Heading: "Gmail"}, Tools: []api.Tool{
 		of(false, sandbox.Owner{Tool: SearchName}, runs(t, "Error searching Gmail", domain.Tool{Name: SearchName, Target: []string{"query", "labelIds"},
 			Annotations: reads, Output: schema.OutputOf[searchResult](), MaxResultChars: maxSearchChars}, t.search), reading...),
 		of(false, sandbox.Owner{Tool: readName, Filters: content.Programs()}, t.readTool, reading...),
@@ -98,7 +98,6 @@ var words string
 
 // define completes the declaration of a tool.
 func define[In any](t *toolset, failing string, d domain.Tool, run func(context.Context, In) (domain.ToolResult, error)) domain.Tool {
-	d.Category = category
 	d.Annotations.OpenWorld = true
 	return api.Define(t.client, need(d.Name, failing), api.Described(words, d), run)
 }

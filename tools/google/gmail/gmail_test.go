@@ -20,6 +20,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/files"
 	"github.com/toolserver/toolserver/tools/google/api"
@@ -257,7 +258,11 @@ func box(t testing.TB, p sandbox.Policy, content map[string]string) (*sandbox.Sa
 		}
 	}
 	p.WorkingDirectory = dir
-	return tooltest.Sandbox(t, p, Family(nil).Declared(), files.Declared()), dir
+	var declared []declare.Tool
+	for _, tool := range Family(nil).Tools {
+		declared = append(declared, declare.Tool{Owner: tool.Owner})
+	}
+	return tooltest.Sandbox(t, p, declared, files.Family().Declared()), dir
 }
 
 // run calls a handler with the arguments, with the defaults of their schema, as the executor does, and holds the result to what
