@@ -47,7 +47,7 @@ type Tool struct {
 	Follows         string        // a tool without which it is of no use: configuration that says who may use that holds for it too, unless it has its own
 
 	Target  []string  // arguments that say what a call touches, for the record: paths, URLs, commands, recipients, IDs; never content
-	Uses    Uses      // what it is handed; everything else is out of its reach
+	Runs    bool      // it runs commands, whose exit code callers may want for their own
 	Ability string    // what it is good for, without its name, as a clause: "search the content of files"
 	Explain Explainer // what the policy makes of a call; nil if nothing but groups and levels decides
 
@@ -213,34 +213,6 @@ func (t *Tool) looksLike(old *Tool) bool {
 		t.ComplianceLevel == old.ComplianceLevel &&
 		slices.Equal(t.Groups, old.Groups) && bytes.Equal(t.Listed, old.Listed) && bytes.Equal(t.Input.Raw(), old.Input.Raw()) &&
 		(t.Output == nil) == (old.Output == nil) && (t.Output == nil || bytes.Equal(t.Output.Raw(), old.Output.Raw()))
-}
-
-// Uses is the set of what a tool touches outside its arguments.
-type Uses uint8
-
-// What a tool can use.
-const (
-	Reads   Uses = 1 << iota // files
-	Writes                   // files
-	Runs                     // commands
-	Fetches                  // HTTP services
-	Keeps                    // state of its own
-)
-
-var useNames = [...]string{"reads", "writes", "runs", "fetches", "keeps"}
-
-// String returns the names of the uses, such as "reads, runs", or "nothing".
-func (u Uses) String() string {
-	var names []string
-	for i, name := range useNames {
-		if u&(1<<i) != 0 {
-			names = append(names, name)
-		}
-	}
-	if names == nil {
-		return "nothing"
-	}
-	return strings.Join(names, ", ")
 }
 
 // Explanation says what the policy makes of a call, without making it.

@@ -245,30 +245,18 @@ func TestTable(t *testing.T) {
 // they are built, which is what the sandbox hands them.
 func TestDeclarations(t *testing.T) {
 	list := all(t)
-	categories, owners := map[string]string{}, map[string]sandbox.Owner{}
+	categories := map[string]string{}
 	for _, tool := range tools.Declared() {
 		if categories[tool.Tool] != "" {
 			t.Errorf("%s is declared twice", tool.Tool)
 		}
-		categories[tool.Tool], owners[tool.Tool] = tool.Category.Name, tool.Owner
+		categories[tool.Tool] = tool.Category.Name
 	}
 	for _, tool := range list {
 		if tool.Category != categories[tool.Name] {
 			t.Errorf("%s is of the category %s, and declared in %q", tool.Name, tool.Category, categories[tool.Name])
 		}
 		delete(categories, tool.Name)
-		var got domain.Uses
-		o := owners[tool.Name]
-		for use, declared := range map[domain.Uses]bool{
-			domain.Reads: o.Reads != "", domain.Writes: o.Writes != "", domain.Runs: o.Runs != "", domain.Fetches: o.Fetches != "", domain.Keeps: o.Keeps != "",
-		} {
-			if declared {
-				got |= use
-			}
-		}
-		if got != tool.Uses {
-			t.Errorf("%s says that it uses %s, and declares %s", tool.Name, tool.Uses, got)
-		}
 		if strings.TrimSpace(tool.Ability) == "" {
 			t.Errorf("%s does not say what it is good for", tool.Name)
 		}

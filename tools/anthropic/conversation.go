@@ -50,7 +50,6 @@ func conversation(t talk) domain.Tool {
 			"A last line in brackets marks an incomplete answer.",
 		Annotations: domain.Annotations{OpenWorld: true},
 		Timeout:     conversationTimeout,
-		Uses:        domain.Fetches,
 		Ability:     "ask another model, once or in a conversation",
 	}, t.run)
 }

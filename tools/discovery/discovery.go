@@ -106,7 +106,6 @@ func (f finder) execTool() domain.Tool {
 		Description: "Call a tool of a connected MCP server, also one that is not in the list of tools. " +
 			"Get the schema of its arguments from mcp_info or mcp_search first.",
 		Annotations: domain.Annotations{Destructive: true, OpenWorld: true}, Ability: "call any of their tools", Target: []string{"server", "tool"},
-		Uses: domain.Reads | domain.Writes | domain.Keeps,
 	}, f.exec)
 }
 

@@ -28,7 +28,6 @@ func appendFile(t fileTool) domain.Tool {
 		Title: "Append to file", Target: []string{"path"},
 		Description: "Append text to an existing file: all of it or, if that fails, nothing. Use write_file to create a file.",
 		Output:      schema.OutputOf[appendResult](),
-		Uses:        domain.Writes,
 		Ability:     "add to files",
 	}, fileTool.append)
 }

@@ -46,7 +46,6 @@ func copyFile(t fileTool) domain.Tool {
 			"Replaces a file only with overwrite, a directory never.",
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true},
 		Output:      schema.OutputOf[copyResult](),
-		Uses:        domain.Reads | domain.Writes,
 		Ability:     "copy files and directories",
 	}, fileTool.copy, need{"source", t.reads.Check, false}, need{"destination", t.writes.CheckName, true})
 }

@@ -23,7 +23,6 @@ func createDirectory(t fileTool) domain.Tool {
 		Description: "Create a directory and its missing parents. It may exist.",
 		Annotations: domain.Annotations{Idempotent: true},
 		Output:      schema.OutputOf[createResult](),
-		Uses:        domain.Writes,
 		Ability:     "create directories",
 	}, fileTool.create)
 }

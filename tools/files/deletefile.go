@@ -28,7 +28,6 @@ func deleteFile(t fileTool) domain.Tool {
 		Description: "Delete a file, a symlink itself, or a directory: an empty one, or with recursive all that is in it. It cannot be undone.",
 		Annotations: domain.Annotations{Destructive: true},
 		Output:      schema.OutputOf[deleteResult](),
-		Uses:        domain.Writes,
 		Ability:     "delete files and directories",
 		Disabled:    true, // what is deleted is lost: an operator has to enable it
 	}, fileTool.delete, need{"path", t.writes.CheckName, true})

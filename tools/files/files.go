@@ -122,9 +122,10 @@ type need struct {
 // what it needs, which is its argument path unless needs say more, and what the policy
 // refuses is a tool execution error: one that a person may lift, if it is about writing.
 func define[In any](t fileTool, d domain.Tool, run func(fileTool, context.Context, In) (domain.ToolResult, error), needs ...need) domain.Tool {
+	writes := !d.Annotations.ReadOnly
 	switch {
 	case needs != nil:
-	case d.Uses&domain.Writes != 0:
+	case writes:
 		needs = []need{{"path", t.writes.Check, true}}
 	default:
 		needs = []need{{"path", t.reads.Check, false}}
@@ -148,7 +149,7 @@ func define[In any](t fileTool, d domain.Tool, run func(fileTool, context.Contex
 	}
 	return domain.Define(d, func(ctx context.Context, in In) (domain.ToolResult, error) {
 		t := t
-		if d.Uses&domain.Writes != 0 {
+		if writes {
 			t.reads, t.writes = lift.Files(ctx, t.reads, t.writes)
 		}
 		res, err := run(t, ctx, in)
@@ -156,7 +157,7 @@ func define[In any](t fileTool, d domain.Tool, run func(fileTool, context.Contex
 			return res, nil
 		}
 		res, broken := t.failure(err)
-		if broken != nil || d.Uses&domain.Writes == 0 {
+		if broken != nil || !writes {
 			return res, broken
 		}
 		return lift.Result(res, lift.Refused(t.held, t.writes, err))

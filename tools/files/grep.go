@@ -52,7 +52,6 @@ func grep(t fileTool) domain.Tool {
 		Description: "Find lines that match a regular expression, in a file or in all text files of a directory and below it, as path:line:text. " +
 			"Skips binary files, hidden ones and those that git ignores.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
-		Uses:        domain.Reads,
 		Ability:     "search the content of files",
 	}, fileTool.grep)
 }

@@ -46,7 +46,6 @@ func listDirectory(t fileTool) domain.Tool {
 			"Use search_files to find files by name.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Output:      schema.OutputOf[listResult](),
-		Uses:        domain.Reads,
 		Ability:     "list directories",
 	}, fileTool.list)
 }

@@ -27,7 +27,6 @@ func moveFile(t fileTool) domain.Tool {
 			"Replaces a file only with overwrite, a directory never.",
 		Annotations: domain.Annotations{Destructive: true},
 		Output:      schema.OutputOf[moveResult](),
-		Uses:        domain.Reads | domain.Writes,
 		Ability:     "move and rename files and directories",
 	}, fileTool.move, need{"source", t.reads.Check, false}, need{"source", t.writes.CheckName, true}, need{"destination", t.writes.CheckName, true})
 }

@@ -37,7 +37,6 @@ func readFile(t fileTool) domain.Tool {
 		Description: "Read a file or a part of it: text, PDF, Office, OpenDocument, EPUB, notebooks, mail, images. " +
 			"A long answer ends with the call that reads on.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
-		Uses:        domain.Reads,
 		Ability:     "read text, PDF, Office and other documents, and images",
 	}, func(_ fileTool, ctx context.Context, in readInput) (domain.ToolResult, error) { return r.run(ctx, in) })
 }

@@ -38,7 +38,6 @@ func searchFiles(t fileTool) domain.Tool {
 		Description: "Find files and directories by name or path, in a directory and all below it. Use grep to search what is in files.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Output:      schema.OutputOf[searchResult](),
-		Uses:        domain.Reads,
 		Ability:     "find files by name",
 	}, fileTool.search)
 }

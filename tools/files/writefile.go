@@ -54,7 +54,6 @@ func writeFile(t fileTool) domain.Tool {
 			"Use edit_file to change a part of a file.",
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true},
 		Output:      schema.OutputOf[writeResult](),
-		Uses:        domain.Writes,
 		Ability:     "write files",
 	}
 	if t.createsDirs() {

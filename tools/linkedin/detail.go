@@ -25,7 +25,6 @@ func (s *site) detailTool() domain.Tool {
 		Annotations: annotations(),
 		Output:      schema.OutputOf[posting](),
 		Timeout:     callTimeout,
-		Uses:        domain.Fetches,
 		Ability:     "read a job posting in full",
 	}, s.detail)
 }

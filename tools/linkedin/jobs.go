@@ -47,7 +47,6 @@ func (s *site) jobsTool() domain.Tool {
 		Annotations: annotations(),
 		Output:      schema.OutputOf[jobsResult](),
 		Timeout:     callTimeout,
-		Uses:        domain.Fetches,
 		Ability:     "search LinkedIn's public job postings",
 		// A hundred jobs are 25,000 characters as text, and twice that as data.
 		MaxResultChars: maxJobsChars,

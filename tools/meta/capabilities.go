@@ -107,10 +107,6 @@ const (
 // refreshTool returns capabilities_refresh.
 func refreshTool(c capabilities) domain.Tool {
 	r := &refresher{capabilities: c, path: cmp.Or(c.file, DefaultFile)}
-	uses := domain.Writes
-	if c.ask != nil {
-		uses |= domain.Fetches
-	}
 	return domain.Define(domain.Tool{
 		Name:  RefreshName,
 		Title: "Refresh the summary of capabilities",
@@ -119,7 +115,6 @@ func refreshTool(c capabilities) domain.Tool {
 		// The default file is written over only if it is a summary.
 		Annotations: domain.Annotations{Destructive: c.file != "", Idempotent: true, OpenWorld: c.ask != nil},
 		Output:      schema.OutputOf[refreshResult](),
-		Uses:        uses,
 		Ability:     "refresh this summary",
 	}, r.run)
 }

@@ -96,7 +96,7 @@ func (t tool) declare(title, ability, description string) domain.Tool {
 		Name: t.name, Title: title, Description: description, Target: []string{"command", "working_dir"},
 		Annotations: domain.Annotations{Destructive: true, OpenWorld: true},
 		Timeout:     t.limit + overtime, KeepsTime: true,
-		Uses: domain.Reads | domain.Writes | domain.Runs, Ability: ability, Explain: t.explain,
+		Runs: true, Ability: ability, Explain: t.explain,
 	}
 }
 

@@ -55,7 +55,6 @@ func (f *fetcher) tool() domain.Tool {
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Timeout:     f.options.Timeout + overtime, KeepsTime: true,
 		MaxResultChars: promisedChars,
-		Uses:           domain.Fetches,
 		Ability:        "read web pages, documents and APIs as text",
 		Explain:        f.explainURL,
 	}, f.run)

@@ -62,7 +62,6 @@ func searchTool(providers []*provider) domain.Tool {
 		Output:      schema.OutputOf[searchOutput](),
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Timeout:     toolTime,
-		Uses:        domain.Fetches,
 		Ability:     "search the web",
 	}, chain(providers).run)
 }

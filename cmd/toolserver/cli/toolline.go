@@ -62,7 +62,7 @@ func newToolLine(parent *cobra.Command, word string, tool *domain.Tool, runs boo
 		}
 	}
 	parent.AddCommand(line.Command)
-	if runs && (tool.Uses&domain.Runs != 0 || tool.RunRaw != nil) && flags.Lookup("exit-code") == nil {
+	if runs && (tool.Runs || tool.RunRaw != nil) && flags.Lookup("exit-code") == nil {
 		flags.BoolVar(&line.exitCode, "exit-code", false, "exit with the exit code of the command that the tool runs")
 	}
 	parent.InheritedFlags().VisitAll(line.noteHidden)

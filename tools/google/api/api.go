@@ -328,7 +328,6 @@ func Described(text string, t domain.Tool) domain.Tool {
 // Define completes a tool as [domain.Define] does. Its handler runs with the caller's grant in its context; an error that is
 // a [*httpcall.Failure] becomes a tool execution error. A caller who has not signed in is asked to.
 func Define[In any](c *Client, need Need, t domain.Tool, run func(context.Context, In) (domain.ToolResult, error)) domain.Tool {
-	t.Uses |= domain.Fetches | domain.Keeps
 	return domain.Define(t, func(ctx context.Context, in In) (domain.ToolResult, error) {
 		need := need
 		need.owner = c.Owner(ctx)

@@ -58,7 +58,6 @@ func (t *toolset) saveTool(held sandbox.Capabilities) domain.Tool {
 		Name: saveName, Target: []string{"messageId", "attachmentId", "directory", "filename"},
 		Annotations: domain.Annotations{},
 		Output:      schema.OutputOf[saveResult](),
-		Uses:        domain.Writes,
 	}, s.save)
 	tool.Explain = s.explain
 	return tool

@@ -269,7 +269,6 @@ func box(t testing.TB, p sandbox.Policy, content map[string]string) (*sandbox.Sa
 // the tool declares.
 func run[In any](t testing.TB, tool domain.Tool, handler func(context.Context, In) (domain.ToolResult, error), args string) (domain.ToolResult, error) {
 	t.Helper()
-	tool.Uses |= domain.Fetches
 	direct := domain.Define(tool, func(ctx context.Context, in In) (domain.ToolResult, error) {
 		res, err := handler(ctx, in)
 		if refused, ok := errors.AsType[*api.Refused](err); ok {

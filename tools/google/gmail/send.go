@@ -52,7 +52,6 @@ func (t *toolset) sendTool(held sandbox.Capabilities) domain.Tool {
 		Name: sendName, Target: []string{"to", "cc", "bcc", "from", "replyToMessageId", "attachments", "draft", "dryRun"},
 		Annotations: domain.Annotations{},
 		Output:      schema.OutputOf[sendResult](),
-		Uses:        domain.Reads,
 		Timeout:     sendTime,
 	}, c.send)
 	tool.Preview, tool.Explain = c.preview, c.explain
@@ -185,7 +184,6 @@ func (t *toolset) draftTool(held sandbox.Capabilities) domain.Tool {
 		Name: draftName, Target: []string{"to", "cc", "bcc", "from", "replyToMessageId", "attachments", "draftId"},
 		Annotations: domain.Annotations{Destructive: true}, // of a draft that is replaced
 		Output:      schema.OutputOf[sendResult](),
-		Uses:        domain.Reads,
 		Timeout:     sendTime,
 	}, c.draft)
 	tool.Preview, tool.Explain = c.preview, c.explain

@@ -43,7 +43,7 @@ func TestTiers(t *testing.T) {
 			}
 			tool := e.Make(s.For(e.Tool))
 			list = append(list, tool.Name)
-			if !tool.Annotations.OpenWorld || tool.Input == nil || (tool.Preview != nil) != strings.Contains(tool.Uses.String(), "reads") {
+			if !tool.Annotations.OpenWorld || tool.Input == nil || (tool.Preview != nil) != (e.Reads != "") {
 				t.Errorf("%s: %s, %+v", tool.Name, tool.Category, tool.Annotations)
 			}
 		}
