@@ -174,17 +174,20 @@ func empty(data []byte) bool {
 // service uses.
 type credential struct {
 	variable, path string
-	key            func(*Config) *string
+	key            *string
 }
 
-func credentials() []credential {
-	return []credential{
-		{"TOOLSERVER_ANTHROPIC_API_KEY", "anthropic.api_key", func(c *Config) *string { return &c.Anthropic.APIKey }},
-		{"ANTHROPIC_ADMIN_API_KEY", "anthropic.admin_api_key", func(c *Config) *string { return &c.Anthropic.AdminAPIKey }},
-		{"BRAVE_API_KEY", "web.search.brave.api_key", func(c *Config) *string { return &c.Web.Search.Brave.APIKey }},
-		{"TAVILY_API_KEY", "web.search.tavily.api_key", func(c *Config) *string { return &c.Web.Search.Tavily.APIKey }},
-		{"GOOGLE_CLIENT_SECRET", "google.client_secret", func(c *Config) *string { return &c.Google.ClientSecret }},
+// keys returns the keys of all services that have one.
+func (c *Config) keys() []credential {
+	all := []credential{
+		{"TOOLSERVER_ANTHROPIC_API_KEY", "anthropic.api_key", &c.Anthropic.APIKey},
+		{"ANTHROPIC_ADMIN_API_KEY", "anthropic.admin_api_key", &c.Anthropic.AdminAPIKey},
+		{"GOOGLE_CLIENT_SECRET", "google.client_secret", &c.Google.ClientSecret},
 	}
+	for _, k := range c.Web.Search.Keys() {
+		all = append(all, credential{k.Variable, k.Path, k.Value})
+	}
+	return all
 }
 
 // clientKey names the environment variable of a key that clients such as Claude Code have for
@@ -202,8 +205,8 @@ func (l *Loaded) credentials() error {
 			return l.source.Errorf("google.credentials_file", "%v", err)
 		}
 	}
-	for _, c := range credentials() {
-		key, ambient := c.key(&l.Config), ambient(c.variable)
+	for _, c := range l.keys() {
+		key, ambient := c.key, ambient(c.variable)
 		if *key = strings.TrimSpace(*key); *key == "" && ambient != "" {
 			*key = ambient
 			l.source.Refer(c.path, "${"+c.variable+"}")

@@ -48,7 +48,7 @@ func (o Overrides) given() (_ Overrides, placeholders []string, err error) {
 func (l *Loaded) Placeholders() []string {
 	all := slices.Clone(l.placeholders)
 	names := []string{configVariable, googleClientID}
-	for _, c := range credentials() {
+	for _, c := range l.keys() {
 		names = append(names, c.variable)
 	}
 	for _, name := range names {

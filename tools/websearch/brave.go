@@ -20,9 +20,9 @@ type BraveOptions struct {
 }
 
 // provider returns the Brave Search API (https://api-dashboard.search.brave.com/api-reference/web/search/get).
-func (o BraveOptions) provider() *provider {
+func (o *BraveOptions) provider() *provider {
 	return &provider{
-		name: "brave", title: "Brave Search API", base: o.BaseURL, variable: "BRAVE_API_KEY", key: o.APIKey,
+		name: "brave", title: "Brave Search API", base: o.BaseURL, variable: "BRAVE_API_KEY", key: &o.APIKey,
 		interval: time.Second, // what the smallest plan allows
 		header: func(key string) map[string]string {
 			return map[string]string{"Accept": "application/json", "X-Subscription-Token": key}
@@ -30,6 +30,7 @@ func (o BraveOptions) provider() *provider {
 		periods:    map[string]string{"day": "pd", "week": "pw", "month": "pm", "year": "py"},
 		safeSearch: map[string]string{"off": "off", "moderate": "moderate", "strict": "strict"},
 		days:       true,
+		countries:  braveCountries,
 		rules:      braveRules,
 		code:       braveError,
 		search:     searchBrave,
@@ -137,3 +138,8 @@ func braveError(body []byte) string {
 	}
 	return ""
 }
+
+// braveCountries are values of its parameter country.
+const braveCountries = `
+AR AR AT AT AU AU BE BE BR BR CA CA CH CH CL CL CN CN DE DE DK DK ES ES FI FI FR FR GB GB GR GR HK HK ID ID IN IN IT IT JP JP KR KR MX MX MY MY NL NL NO NO
+NZ NZ PH PH PL PL PT PT RU RU SA SA SE SE TR TR TW TW US US ZA ZA`

@@ -143,3 +143,21 @@ func (p *provider) beyond(q Query) *httpcall.Failure {
 		Hint:    "Ask for an earlier page, or make the query more precise.",
 	}
 }
+
+// codes returns what a service calls countries, by their codes: pairs in a table, in which _ is a space.
+func codes(table string) map[string]string {
+	names := map[string]string{}
+	for pair := range slices.Chunk(strings.Fields(table), 2) {
+		names[pair[0]] = strings.ReplaceAll(pair[1], "_", " ")
+	}
+	return names
+}
+
+// countryCode returns the code of a country in capitals. The United Kingdom is GB, whatever people write.
+func countryCode(text string) string {
+	code := strings.ToUpper(text)
+	if code == "UK" {
+		return "GB"
+	}
+	return code
+}

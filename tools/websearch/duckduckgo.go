@@ -20,7 +20,7 @@ type DuckDuckGoOptions struct {
 
 // provider returns DuckDuckGo lite, a page for browsers that can do little. It is no API: its markup may change, and it blocks
 // those who search much.
-func (o DuckDuckGoOptions) provider() *provider {
+func (o *DuckDuckGoOptions) provider() *provider {
 	return &provider{
 		name: "duckduckgo", title: "DuckDuckGo", base: o.BaseURL, optIn: true, interval: time.Second,
 		header: func(string) map[string]string {
@@ -30,6 +30,7 @@ func (o DuckDuckGoOptions) provider() *provider {
 		},
 		periods:    map[string]string{"day": "d", "week": "w", "month": "m", "year": "y"},
 		safeSearch: map[string]string{"moderate": ""}, // which it does by itself, and nothing else
+		countries:  duckCountries,
 		rules:      duckRules,
 		search:     searchDuckDuckGo,
 	}
@@ -142,3 +143,10 @@ func unwrapDuck(href string) string {
 	}
 	return u.String()
 }
+
+// duckCountries are values of its parameter kl; where a country has several languages, that of most.
+const duckCountries = `
+AR ar-es AU au-en AT at-de BE be-nl BR br-pt BG bg-bg CA ca-en CL cl-es CN cn-zh CO co-es HR hr-hr CZ cz-cs DK dk-da EE ee-et FI fi-fi FR fr-fr DE de-de
+GR gr-el HK hk-tzh HU hu-hu IN in-en ID id-en IE ie-en IL il-en IT it-it JP jp-jp KR kr-kr LV lv-lv LT lt-lt MY my-en MX mx-es NL nl-nl NZ nz-en NO no-no
+PK pk-en PE pe-es PH ph-en PL pl-pl PT pt-pt RO ro-ro RU ru-ru SG sg-en SK sk-sk SI sl-sl ZA za-en ES es-es SE se-sv CH ch-de TW tw-tzh TH th-en TR tr-tr
+UA ua-uk GB uk-en US us-en VN vn-en`

@@ -93,21 +93,22 @@ type item struct {
 
 // A provider is a search service.
 type provider struct {
-	name     string // in the configuration and in results
-	title    string // in messages
-	base     string // URL
-	private  bool   // there is no public instance, so base must be configured
-	variable string // of the environment, with the key; empty if the service has none
-	key      string
+	name     string        // in the configuration and in results
+	title    string        // in messages
+	base     string        // URL
+	private  bool          // there is no public instance, so base must be configured
+	variable string        // of the environment, with the key
+	key      *string       // in the settings; nil if the service has none
 	optIn    bool          // used only where the configuration names it
 	hasNext  bool          // another service is asked when this one fails
 	interval time.Duration // between requests, until the service says what it allows
 	header   func(key string) map[string]string
 
-	// What a query may ask for besides a country: the service's values for the last
-	// day, week, month and year, and for levels of safe search.
+	// What a query may ask for: the service's values for the last day, week, month and year, for levels of safe search, and
+	// for countries.
 	periods, safeSearch map[string]string
-	days                bool // a range of days is possible
+	countries           string // pairs of a code and what the service calls the country, in which _ is a space
+	days                bool   // a range of days is possible
 
 	rules httpcall.Rules           // for answers that are not of class 2xx, before statusRules
 	code  func(body []byte) string // returns the code of an error for the rules; may be nil
@@ -133,10 +134,18 @@ func (p *provider) connect(client *http.Client) *provider {
 		panic(err) // it was checked
 	}
 	p.http = httpcall.Service{
-		Name: p.title, Client: client, Base: base, Header: p.header(strings.TrimSpace(p.key)), Timeout: providerTime, MaxBody: maxBody,
+		Name: p.title, Client: client, Base: base, Header: p.header(p.secret()), Timeout: providerTime, MaxBody: maxBody,
 		Retries: retries, Limiter: httpcall.NewLimiter(p.interval, 1, math.MaxInt).Guess(), Fail: p.failure, Observe: p.learn,
 	}
 	return p
+}
+
+// secret returns the key. What a file ends with is no part of it.
+func (p *provider) secret() string {
+	if p.key == nil {
+		return ""
+	}
+	return strings.TrimSpace(*p.key)
 }
 
 // find returns a page of results. No option of a query is ignored: with one that
@@ -153,7 +162,7 @@ func (p *provider) find(ctx context.Context, q Query) (Results, error) {
 		}
 		return found
 	}
-	o := options{country: lookup("country", q.Country, countries(p.name)), safeSearch: lookup("safesearch", q.SafeSearch, p.safeSearch)}
+	o := options{country: lookup("country", q.Country, codes(p.countries)), safeSearch: lookup("safesearch", q.SafeSearch, p.safeSearch)}
 	if _, _, days := strings.Cut(q.Freshness, "to"); days && p.days {
 		o.age = q.Freshness
 	} else {

@@ -18,12 +18,13 @@ type SearXNGOptions struct {
 }
 
 // provider returns an instance of SearXNG (https://docs.searxng.org/dev/search_api.html).
-func (o SearXNGOptions) provider() *provider {
+func (o *SearXNGOptions) provider() *provider {
 	return &provider{
 		name: "searxng", title: "SearXNG", base: o.BaseURL, private: true, interval: 100 * time.Millisecond,
 		header:     func(string) map[string]string { return map[string]string{"Accept": "application/json"} },
 		periods:    map[string]string{"day": "day", "week": "week", "month": "month", "year": "year"},
 		safeSearch: map[string]string{"off": "0", "moderate": "1", "strict": "2"},
+		countries:  searxngCountries,
 		rules:      searxngRules,
 		search:     searchSearXNG,
 	}
@@ -155,3 +156,9 @@ var searxngRules = httpcall.Rules{
 		Hint: "Set base_url to an instance that is open to this server.",
 	},
 }
+
+// searxngCountries are languages as they are spoken in countries: it has no others.
+const searxngCountries = `
+AR es AT de AU en BE nl BG bg BR pt CA en CH de CL es CN zh CO es CZ cs DE de DK da EE et ES es FI fi FR fr GB en GR el HK zh HR hr HU hu ID id IE en IL he
+IN en IT it JP ja KR ko LT lt LV lv MX es MY ms NL nl NO nb NZ en PE es PH en PL pl PT pt RO ro RU ru SA ar SE sv SG en SI sl SK sk TH th TR tr TW zh UA uk
+US en VN vi ZA en`

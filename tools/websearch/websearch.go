@@ -1,7 +1,7 @@
 // Package websearch holds the tool web_search, and the search services it asks: Brave, SearXNG, Tavily and DuckDuckGo.
 //
 // A service is one file: the type of its settings, which returns its [provider]. It becomes known by being a field of [Options]
-// that [Options.all] returns. The conformance suite in the tests holds every service to the same behaviour.
+// that [Options.all] returns, with its address in [DefaultOptions]. The conformance suite in the tests holds every service to the same behaviour.
 package websearch
 
 import (
@@ -52,7 +52,7 @@ func (o *Options) find(name string) *provider {
 // missing says what the service lacks to be used, as a clause; it is empty if nothing is missing.
 func (p *provider) missing() string {
 	switch {
-	case p.variable != "" && strings.TrimSpace(p.key) == "":
+	case p.key != nil && p.secret() == "":
 		return fmt.Sprintf("it needs a key, in %s%s.api_key or in the environment variable %s", section, p.name, p.variable)
 	case p.private && p.base == "":
 		return fmt.Sprintf("it needs the address of an instance, in %s%s.base_url", section, p.name)
@@ -60,13 +60,12 @@ func (p *provider) missing() string {
 	return ""
 }
 
-// mistakes says what is wrong with the settings: a base URL that cannot be used, or a key that no header can carry. What a file
-// ends with is no part of the key.
+// mistakes says what is wrong with the settings: a base URL that cannot be used, or a key that no header can carry.
 func (p *provider) mistakes() (all []Mistake) {
 	if _, err := httpcall.ParseBase(p.base); err != nil {
 		all = append(all, Mistake{section + p.name + ".base_url", err.Error()})
 	}
-	if strings.ContainsFunc(strings.TrimSpace(p.key), func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if strings.ContainsFunc(p.secret(), func(r rune) bool { return r <= ' ' || r > '~' }) {
 		all = append(all, Mistake{section + p.name + ".api_key", "a key has no spaces, and only characters of ASCII"})
 	}
 	return all
@@ -134,16 +133,46 @@ func Family() declare.Family[Options, chain] {
 		Name: "websearch", Category: declare.Category{Name: "web", Heading: "Web"}, Share: connected,
 		Tools: []declare.Entry[chain]{{
 			Owner: sandbox.Owner{Tool: toolName, Fetches: toolName},
-			Lacks: func(c chain) string {
-				if len(c) > 0 {
-					return ""
-				}
-				return "needs a search service: the environment variable BRAVE_API_KEY or TAVILY_API_KEY, web.search.searxng.base_url in the configuration, " +
-					"or duckduckgo among web.search.providers"
-			},
-			Make: func(c chain, _ sandbox.Capabilities) domain.Tool { return searchTool(c) },
+			Lacks: chain.lacks, Make: func(c chain, _ sandbox.Capabilities) domain.Tool { return searchTool(c) },
 		}},
 	}
+}
+
+// lacks says what each of the services would need, if none is configured.
+func (c chain) lacks() string {
+	if len(c) > 0 {
+		return ""
+	}
+	var variables, addresses, names []string
+	for _, p := range new(Options).all() {
+		switch {
+		case p.key != nil:
+			variables = append(variables, p.variable)
+		case p.private:
+			addresses = append(addresses, section+p.name+".base_url")
+		default:
+			names = append(names, p.name)
+		}
+	}
+	return fmt.Sprintf("needs a search service: the environment variable %s, %s in the configuration, or %s among web.search.providers",
+		strings.Join(variables, " or "), strings.Join(addresses, " or "), strings.Join(names, " or "))
+}
+
+// A Key is that of a service.
+type Key struct {
+	Variable string // of the environment, which may have it
+	Path     string // in the configuration
+	Value    *string
+}
+
+// Keys returns those that services have.
+func (o *Options) Keys() (keys []Key) {
+	for _, p := range o.all() {
+		if p.key != nil {
+			keys = append(keys, Key{p.variable, section + p.name + ".api_key", p.key})
+		}
+	}
+	return keys
 }
 
 // connected returns the services that are configured. The error is what [Options.Check] finds.
