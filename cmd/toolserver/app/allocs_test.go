@@ -5,6 +5,7 @@ package app
 import (
 	"io"
 	"runtime"
+	"runtime/debug"
 	"testing"
 )
 
@@ -20,11 +21,17 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 	serve() // fills pools and caches
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	serve()
-	runtime.ReadMemStats(&after)
-	n, size := (after.Mallocs-before.Mallocs)/calls, (after.TotalAlloc-before.TotalAlloc)/calls
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would empty the pools
+	var n, size uint64
+	for range 5 { // on a busy machine, calls are handed to goroutines of their own
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		serve()
+		runtime.ReadMemStats(&after)
+		if n, size = (after.Mallocs-before.Mallocs)/calls, (after.TotalAlloc-before.TotalAlloc)/calls; n <= most {
+			break
+		}
+	}
 	if t.Logf("%d allocations of %d bytes", n, size); n > most {
 		t.Errorf("a call makes %d allocations of %d bytes; at most %d are expected", n, size, most)
 	}
