@@ -105,6 +105,9 @@ func text(raw []byte, escaped bool) string {
 	return s
 }
 
+// escapes are the characters that follow a backslash, except u, and what they stand for.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
 // unescape returns raw, which is valid inside a string literal, with its escape
 // sequences replaced. A surrogate without its half becomes U+FFFD.
 func unescape(raw []byte) string {
@@ -118,20 +121,8 @@ func unescape(raw []byte) string {
 		}
 		out.Write(raw[:i])
 		c := raw[i+1]
-		switch c {
-		case 'b':
-			c = '\b'
-		case 'f':
-			c = '\f'
-		case 'n':
-			c = '\n'
-		case 'r':
-			c = '\r'
-		case 't':
-			c = '\t'
-		}
 		if c != 'u' {
-			out.WriteByte(c)
+			out.WriteByte(escapes[c])
 			raw = raw[i+2:]
 			continue
 		}

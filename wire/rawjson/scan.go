@@ -7,7 +7,10 @@
 // that is not UTF-8 is read with U+FFFD in place of each wrong byte.
 package rawjson
 
-import "fmt"
+import (
+	"fmt"
+	"iter"
+)
 
 // MaxDepth is how deep arrays and objects may nest.
 const MaxDepth = 1000
@@ -20,6 +23,160 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("not JSON at byte %d: expected %s", e.Offset, e.Want)
+}
+
+// A Value is a value at which [Read] has arrived. It can be read once, and only before
+// the visit of it has returned; what is not read is stepped over.
+type Value struct {
+	s     *scanner
+	start int
+}
+
+// Read calls visit for the one value that data consists of. Values that contain others
+// can be visited in turn, so that nested ones are read in one pass.
+func Read(data []byte, visit func(Value) error) error {
+	s := scanner{data: data}
+	return s.whole(func() error {
+		v := Value{&s, s.pos}
+		return v.end(visit(v))
+	})
+}
+
+// end steps over what the visit, which has returned err, has not read.
+func (v Value) end(err error) error {
+	if err != nil || v.s.pos > v.start {
+		return err
+	}
+	return v.s.skip()
+}
+
+// Kind returns the first byte of the value, or 0 if there is none.
+func (v Value) Kind() byte {
+	if v.start < len(v.s.data) {
+		return v.s.data[v.start]
+	}
+	return 0
+}
+
+// Raw returns the bytes of the value, which point into the data. It can be called after
+// the value was read, too.
+func (v Value) Raw() ([]byte, error) {
+	if v.s.pos == v.start {
+		if err := v.s.skip(); err != nil {
+			return nil, err
+		}
+	}
+	return v.s.data[v.start:v.s.pos], nil
+}
+
+// String returns the string that the value is.
+func (v Value) String() (string, error) {
+	raw, escaped, err := v.s.string()
+	return text(raw, escaped), err
+}
+
+// Object calls visit for each member of the object that the value is. The name points
+// into the data, unless it is written with escapes. It stops at the first error, visit's
+// included.
+func (v Value) Object(visit func(name []byte, value Value) error) error {
+	s := v.s
+	if s.next() != '{' {
+		return s.fail("an object")
+	}
+	return s.elements('}', func() error {
+		name, escaped, err := s.name()
+		if err != nil {
+			return err
+		}
+		if escaped {
+			name = []byte(text(name, true))
+		}
+		value := Value{s, s.pos}
+		return value.end(visit(name, value))
+	})
+}
+
+// Members is [Value.Object] with the bytes of the members' values, which are checked to be
+// JSON before visit sees them.
+func (v Value) Members(visit func(name, value []byte) error) error {
+	return v.Object(func(name []byte, value Value) error {
+		raw, err := value.Raw()
+		if err != nil {
+			return err
+		}
+		return visit(name, raw)
+	})
+}
+
+// Array calls visit for each element of the array that the value is, as [Value.Object]
+// does for members.
+func (v Value) Array(visit func(Value) error) error {
+	s := v.s
+	if s.next() != '[' {
+		return s.fail("an array")
+	}
+	return s.elements(']', func() error {
+		element := Value{s, s.pos}
+		return element.end(visit(element))
+	})
+}
+
+// Object calls visit for each member of the object in data, as [Value.Members] does.
+func Object(data []byte, visit func(name, value []byte) error) error {
+	return Read(data, func(v Value) error { return v.Members(visit) })
+}
+
+// Member returns the value of a member of the object in data, or nil if there is
+// none or data is no object.
+func Member(data []byte, member string) (found []byte) {
+	err := Object(data, func(name, value []byte) error {
+		if string(name) == member {
+			found = value
+		}
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
+// Array calls visit for each element of the array in data, as [Object] does for
+// members.
+func Array(data []byte, visit func(value []byte) error) error {
+	return Read(data, func(v Value) error {
+		return v.Array(func(element Value) error {
+			raw, err := element.Raw()
+			if err != nil {
+				return err
+			}
+			return visit(raw)
+		})
+	})
+}
+
+// Valid returns what keeps data from being one JSON value, or nil.
+func Valid(data []byte) error {
+	s := scanner{data: data}
+	return s.whole(s.skip)
+}
+
+// Strings yields where each string literal of data, names included, starts and
+// ends. It stops where data is not JSON.
+func Strings(data []byte) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		s := scanner{data: data}
+		for ; s.pos < len(data); s.pos++ {
+			if data[s.pos] != '"' {
+				continue
+			}
+			start := s.pos
+			if _, _, err := s.string(); err != nil || !yield(start, s.pos) {
+				return
+			}
+			s.pos--
+		}
+	}
 }
 
 // scanner walks over one JSON text.
@@ -173,16 +330,11 @@ func (s *scanner) string() (raw []byte, escaped bool, err error) {
 
 // escapeLen returns the length of the escape sequence b starts with, or 0.
 func escapeLen(b []byte) int {
-	if len(b) < 2 {
-		return 0
-	}
-	switch b[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+	switch {
+	case len(b) >= 2 && escapes[b[1]] != 0:
 		return 2
-	case 'u':
-		if len(b) >= 6 && hex4(b[2:6]) >= 0 {
-			return 6
-		}
+	case len(b) >= 6 && b[1] == 'u' && hex4(b[2:6]) >= 0:
+		return 6
 	}
 	return 0
 }
@@ -216,4 +368,18 @@ func (s *scanner) digits() bool {
 		s.pos++
 	}
 	return s.pos > start
+}
+
+// ReplaceStrings returns JSON with some of its strings replaced, each of which ends somewhere.
+func ReplaceStrings(raw []byte, replace func(s string, end int) (by string, ok bool)) (out []byte) {
+	copied := 0 // what of raw is in out
+	for start, end := range Strings(raw) {
+		if s, err := String(raw[start:end]); err == nil {
+			if by, ok := replace(s, end); ok {
+				out = AppendString(append(out, raw[copied:start]...), by)
+				copied = end
+			}
+		}
+	}
+	return append(out, raw[copied:]...)
 }
