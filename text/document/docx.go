@@ -33,15 +33,16 @@ type docx struct {
 	numbering numbering
 	rels      map[string]relation // of the part being read
 
-	headers, body, footers []byte
-	marginalia             []marginal
-	order                  []note // the notes referred to
-	marks                  map[note]string
-	count                  map[string]int // of notes by kind
-	notes                  map[note][]byte
-	fields                 []field
-	pending                []byte // text of a paragraph whose end was deleted
-	cells                  int    // how many table cells deep
+	body       []byte
+	margins    margins
+	marginalia []marginal
+	order      []note // the notes referred to
+	marks      map[note]string
+	count      map[string]int // of notes by kind
+	notes      map[note][]byte
+	fields     []field
+	pending    []byte // text of a paragraph whose end was deleted
+	cells      int    // how many table cells deep
 }
 
 // read reads the whole document.
@@ -59,8 +60,12 @@ func (d *docx) read() error {
 	if d.body, err = d.story(main); err != nil {
 		return err
 	}
-	if err := d.readMarginalia(); err != nil {
-		return err
+	for _, m := range d.marginalia {
+		text, err := d.story(m.part)
+		if err != nil {
+			return err
+		}
+		d.margins.add(&d.budget, m.footer, text)
 	}
 	for _, kind := range []string{"footnote", "endnote", "comment"} {
 		if err := d.readNotes(kind, related(rels, kind+"s")); err != nil {
@@ -102,28 +107,6 @@ func (d *docx) addMarginal(e element) {
 	}
 }
 
-// readMarginalia reads headers and footers, each distinct text once.
-func (d *docx) readMarginalia() error {
-	seen := map[string]bool{}
-	for _, m := range d.marginalia {
-		text, err := d.story(m.part)
-		if err != nil {
-			return err
-		}
-		line := string(bytes.TrimSpace(text)) + "\n"
-		if line == "\n" || seen[line] {
-			continue
-		}
-		seen[line] = true
-		if m.footer {
-			d.footers = append(d.footers, "[footer] "+line...)
-		} else {
-			d.headers = append(d.headers, "[header] "+line...)
-		}
-	}
-	return nil
-}
-
 // note is a note: the element it is in, such as "footnote", and its w:id.
 type note struct{ kind, id string }
 
@@ -159,13 +142,7 @@ func (d *docx) readNotes(kind, part string) (err error) {
 		d.fields = nil
 		var text []byte
 		err := d.blocks(t, &text)
-		label := d.marks[n] + ": "
-		if author := e.attr("author"); author != "" {
-			label += author + ": "
-		}
-		if text = bytes.TrimSpace(text); len(text) > 0 && d.take(len(label)+1) {
-			d.notes[n] = append([]byte(label), text...)
-		}
+		d.notes[n] = d.note(d.marks[n], e.attr("author"), text)
 		return cmp.Or(err, d.full)
 	})
 }
@@ -179,5 +156,5 @@ func (d *docx) assemble() []byte {
 			notes = append(notes, text)
 		}
 	}
-	return joined(d.headers, d.body, d.footers, bytes.Join(notes, []byte("\n")))
+	return joined(d.margins.headers, d.body, d.margins.footers, bytes.Join(notes, []byte("\n")))
 }

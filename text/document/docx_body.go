@@ -107,13 +107,6 @@ func (d *docx) prefix(p *paragraph) string {
 	return label
 }
 
-// tableRow is a row being read.
-type tableRow struct {
-	line    []byte
-	cells   int
-	deleted bool
-}
-
 // table reads a table, one line for each row, or what is in a row r of one.
 // An element it does not know only groups rows or cells.
 func (d *docx) table(t *tokens, r *tableRow, to *[]byte) error {
@@ -125,7 +118,7 @@ func (d *docx) table(t *tokens, r *tableRow, to *[]byte) error {
 				case "del":
 					r.deleted = true
 				case "gridBefore":
-					d.span(r, e.attr("val"), 0)
+					d.begin(r, atoi(e.attr("val")))
 				}
 			})
 		case skipped(e.name):
@@ -148,7 +141,7 @@ func (d *docx) table(t *tokens, r *tableRow, to *[]byte) error {
 // followed by empty ones, so that columns stay in line.
 func (d *docx) cell(t *tokens, r *tableRow) error {
 	var text []byte
-	span := ""
+	span := 1
 	d.cells++
 	err := t.children(func(e element) error {
 		if e.name != "tcPr" {
@@ -156,28 +149,15 @@ func (d *docx) cell(t *tokens, r *tableRow) error {
 		}
 		return t.descend(func(e element) {
 			if e.name == "gridSpan" {
-				span = e.attr("val")
+				span = atoi(e.attr("val"))
 			}
 		})
 	})
 	d.cells--
-	d.span(r, "1", 0)
+	d.begin(r, 1)
 	r.line = appendFlat(r.line, text)
-	d.span(r, span, 1)
+	d.begin(r, min(span, maxSpan)-1)
 	return err
-}
-
-// maxSpan is the most columns a table of Word can have.
-const maxSpan = 63
-
-// span begins the cells that a span covers beyond the have first.
-func (d *docx) span(r *tableRow, val string, have int) {
-	for n := min(atoi(val), maxSpan); n > have; n-- {
-		if r.cells > 0 && d.take(1) {
-			r.line = append(r.line, '\t')
-		}
-		r.cells++
-	}
 }
 
 // inlines reads what is inside a paragraph, or inside an element of one.
@@ -249,9 +229,7 @@ func (d *docx) inline(t *tokens, e element, p *paragraph) error {
 	case "AlternateContent":
 		return alternatives(t, func() error { return d.inlines(t, p) })
 	case "docPr":
-		if alt := appendFlat(nil, []byte(e.attr("descr"))); len(alt) > 0 {
-			d.write(p, "[image: "+string(alt)+"]")
-		}
+		d.write(p, imageText([]byte(e.attr("descr"))))
 	case "footnoteReference", "endnoteReference", "commentReference":
 		d.write(p, d.mark(e))
 	case "tab", "ptab":
@@ -288,8 +266,8 @@ func symbol(font, char string) string {
 
 // write appends text to the paragraph where text shows.
 func (d *docx) write(p *paragraph, s string) {
-	if !p.hidden && !d.inInstruction() && d.take(len(s)) {
-		p.text = append(p.text, s...)
+	if !p.hidden && !d.inInstruction() {
+		d.add(&p.text, s)
 	}
 }
 
@@ -297,17 +275,6 @@ func (d *docx) write(p *paragraph, s string) {
 // text says it.
 func (d *docx) linkEnd(p *paragraph, from int, url string) {
 	d.write(p, linkSuffix(string(p.text[min(from, len(p.text)):]), url))
-}
-
-// linkSuffix returns what follows the text of a link: its address, unless the text says it.
-func linkSuffix(text, url string) string {
-	switch {
-	case url == "" || text == url || "mailto:"+text == url || text+"/" == url:
-		return ""
-	case text == "":
-		return url
-	}
-	return " (" + url + ")"
 }
 
 const (

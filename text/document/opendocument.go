@@ -30,12 +30,13 @@ type openDocument struct {
 	hidden   map[string]bool // styles of sheets and slides that are not shown
 	numbered map[string]int  // levels of list styles that are numbers, as bits
 
-	headers, body, footers []byte
-	notes                  [][]byte
-	footnotes, comments    int
-	slides                 int
-	lists                  []openList // that the text being read is in
-	cells                  int        // how many table cells deep
+	body                []byte
+	margins             margins
+	notes               [][]byte
+	footnotes, comments int
+	slides              int
+	lists               []openList // that the text being read is in
+	cells               int        // how many table cells deep
 }
 
 // openList is a list, and how many items of it were begun.
@@ -94,24 +95,15 @@ func (o *openDocument) style(t *tokens, e element) error {
 			if level = atoi(e.attr("level")); level > 0 && level <= maxLevel+1 && e.attr("num-format") != "" {
 				o.numbered[name] |= 1 << level
 			}
-		case "header":
-			return o.marginal(t, "[header] ", &o.headers)
-		case "footer":
-			return o.marginal(t, "[footer] ", &o.footers)
+		case "header", "footer":
+			var text []byte
+			err := o.blocks(t, &text)
+			o.margins.add(&o.budget, e.name == "footer", text)
+			return cmp.Or(err, o.full)
 		}
 		return t.children(see)
 	}
 	return see(e)
-}
-
-// marginal reads a header or footer.
-func (o *openDocument) marginal(t *tokens, label string, to *[]byte) error {
-	var text []byte
-	err := o.blocks(t, &text)
-	if line := bytes.TrimSpace(text); len(line) > 0 && !bytes.Contains(*to, line) && o.take(len(label)+1) {
-		*to = append(append(append(*to, label...), line...), '\n')
-	}
-	return cmp.Or(err, o.full)
 }
 
 // blocks reads the paragraphs, lists, tables and slides inside the element just begun.
@@ -122,7 +114,8 @@ func (o *openDocument) blocks(t *tokens, to *[]byte) error {
 // block reads one of them. One it does not know is taken for what only groups others.
 func (o *openDocument) block(t *tokens, e element, to *[]byte) error {
 	switch e.name {
-	case "tracked-changes", "sequence-decls", "variable-decls", "user-field-decls", "forms", "settings", "index-title-template", "table-of-content-source", "object", "object-ole":
+	case "tracked-changes", "sequence-decls", "variable-decls", "user-field-decls", "forms", "settings", "index-title-template",
+		"table-of-content-source", "object", "object-ole", "title":
 		return nil
 	case "p", "h":
 		return o.paragraph(t, e, to)
@@ -131,16 +124,11 @@ func (o *openDocument) block(t *tokens, e element, to *[]byte) error {
 	case "table":
 		return o.table(t, to)
 	case "page":
-		return o.slide(t, e, to)
+		o.slides++
+		o.addSlide(to, o.slides, o.hidden[e.attr("style-name")])
+		return o.blocks(t, to)
 	case "notes":
-		from := len(*to)
-		o.add(to, "### Notes\n")
-		below := len(*to)
-		err := o.blocks(t, to)
-		if len(*to) == below {
-			*to = (*to)[:from]
-		}
-		return err
+		return o.addNotes(to, func() error { return o.blocks(t, to) })
 	case "frame", "custom-shape":
 		switch e.attr("class") { // of a placeholder in a presentation
 		case "page-number", "date-time", "footer", "header":
@@ -148,33 +136,11 @@ func (o *openDocument) block(t *tokens, e element, to *[]byte) error {
 		}
 	case "desc":
 		text, err := t.text(nil)
-		if alt := appendFlat(nil, text); len(alt) > 0 {
-			o.add(to, "[image: "+string(alt)+"]\n")
+		if alt := imageText(text); alt != "" {
+			o.add(to, alt+"\n")
 		}
 		return err
-	case "title":
-		return nil
 	}
-	return o.blocks(t, to)
-}
-
-// add appends text, if there may be so much.
-func (o *openDocument) add(to *[]byte, s string) {
-	if o.take(len(s)) {
-		*to = append(*to, s...)
-	}
-}
-
-func (o *openDocument) slide(t *tokens, e element, to *[]byte) error {
-	o.slides++
-	if o.slides > 1 {
-		o.add(to, "\n")
-	}
-	title := fmt.Sprintf("## Slide %d", o.slides)
-	if o.hidden[e.attr("style-name")] {
-		title += " (hidden)"
-	}
-	o.add(to, title+"\n")
 	return o.blocks(t, to)
 }
 
@@ -312,15 +278,15 @@ func (o *openDocument) note(t *tokens, p *openParagraph, mark string) error {
 			return nil
 		case "creator":
 			name, err := t.text(nil)
-			author = string(appendFlat(nil, name)) + ": "
+			author = string(appendFlat(nil, name))
 			return err
 		case "note-body":
 			return o.blocks(t, &text)
 		}
 		return o.block(t, e, &text)
 	})
-	if text = bytes.TrimSpace(text); len(text) > 0 && o.take(len(mark)+len(author)+3) {
-		o.notes = append(o.notes, append([]byte(mark+": "+author), text...))
+	if note := o.archive.note(mark, author, text); note != nil {
+		o.notes = append(o.notes, note)
 	}
 	return cmp.Or(err, o.full)
 }
@@ -330,17 +296,13 @@ func (o *openDocument) table(t *tokens, to *[]byte) error {
 	return t.children(func(e element) error {
 		switch e.name {
 		case "table-row":
-			var line []byte
+			var row tableRow
 			err := o.cellsOf(t, func(e element, text []byte) error {
-				for range min(max(atoi(e.attr("number-columns-repeated")), 1), maxSpan) {
-					if o.take(1) {
-						line = append(line, '\t')
-					}
-				}
-				line = appendFlat(line, text)
+				o.begin(&row, max(atoi(e.attr("number-columns-repeated")), 1))
+				row.line = appendFlat(row.line, text)
 				return o.full
 			})
-			*to = append(append(*to, bytes.TrimPrefix(line, []byte("\t"))...), '\n')
+			*to = append(append(*to, row.line...), '\n')
 			return cmp.Or(err, o.full)
 		case "title", "desc", "shapes":
 			return nil
@@ -438,7 +400,7 @@ func cellValue(e element, text []byte) []byte {
 // assemble puts the parts of the text together.
 func (o *openDocument) assemble() []byte {
 	if len(o.sheets.rows) > 0 {
-		o.headers, o.footers = nil, nil // of printed sheets
+		o.margins = margins{} // of printed sheets
 	}
-	return joined(o.headers, o.body, o.sheets.rows, o.footers, bytes.Join(o.notes, []byte("\n")))
+	return joined(o.margins.headers, o.body, o.sheets.rows, o.margins.footers, bytes.Join(o.notes, []byte("\n")))
 }

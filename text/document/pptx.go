@@ -2,7 +2,6 @@ package document
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -53,14 +52,7 @@ func (p *pptx) read() error {
 func (p *pptx) slide(n int, part string) error {
 	p.miss(part)
 	err := p.part(part, func(t *tokens, root element) error {
-		hidden := ""
-		if root.attr("show") == "0" {
-			hidden = " (hidden)"
-		}
-		if n > 1 {
-			p.write("\n")
-		}
-		p.write(fmt.Sprintf("## Slide %d%s\n", n, hidden))
+		p.addSlide(&p.out, n, root.attr("show") == "0")
 		return p.shapes(t, part, false)
 	})
 	if err != nil {
@@ -75,15 +67,10 @@ func (p *pptx) slide(n int, part string) error {
 			return err
 		}
 	}
-	from := len(p.out)
-	err = p.part(related(rels, "notesSlide"), func(t *tokens, _ element) error {
-		p.write("### Notes\n")
-		return p.shapes(t, related(rels, "notesSlide"), true)
+	notes := related(rels, "notesSlide")
+	return p.part(notes, func(t *tokens, _ element) error {
+		return p.addNotes(&p.out, func() error { return p.shapes(t, notes, true) })
 	})
-	if string(p.out[from:]) == "### Notes\n" {
-		p.out = p.out[:from]
-	}
-	return err
 }
 
 // shapes reads the text inside the root of a part; of notes, only the text that a person
@@ -106,14 +93,14 @@ func (p *pptx) shape(t *tokens, e element, notes bool) error {
 	case "sp":
 		return p.box(t, notes)
 	case "cNvPr":
-		if alt := appendFlat(nil, []byte(e.attr("descr"))); len(alt) > 0 && !notes {
-			p.write("[image: " + string(alt) + "]\n")
+		if alt := imageText([]byte(e.attr("descr"))); alt != "" && !notes {
+			p.add(&p.out, alt+"\n")
 		}
 		return p.full
 	case "p":
 		line, err := p.paragraph(t)
 		if err == nil && len(line) > 0 {
-			p.write(string(line) + "\n")
+			p.add(&p.out, string(line)+"\n")
 		}
 		return cmp.Or(err, p.full)
 	case "tr":
@@ -191,32 +178,21 @@ func (p *pptx) inline(t *tokens, e element, line *[]byte) (err error) {
 
 // row reads a row of a table.
 func (p *pptx) row(t *tokens) error {
-	var line []byte
-	first := true
+	var row tableRow
 	err := t.children(func(e element) error {
 		if e.name != "tc" {
 			return nil
 		}
-		if !first {
-			line = append(line, '\t')
-		}
-		first = false
+		p.begin(&row, 1)
 		var text []byte
 		err := t.descendInto("p", func() error {
 			paragraph, err := p.paragraph(t)
 			text = append(append(text, paragraph...), '\n')
 			return err
 		})
-		line = appendFlat(line, text)
+		row.line = appendFlat(row.line, text)
 		return err
 	})
-	p.write(string(line) + "\n")
+	p.add(&p.out, string(row.line)+"\n")
 	return cmp.Or(err, p.full)
-}
-
-// write appends text, if there may be so much.
-func (p *pptx) write(s string) {
-	if p.take(len(s)) {
-		p.out = append(p.out, s...)
-	}
 }
