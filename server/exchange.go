@@ -257,7 +257,8 @@ func busyWith(what string) *jsonrpc.Error {
 
 // tooLong rejects a message that is longer than messages may be.
 func (s *Server) tooLong() *jsonrpc.Error {
-	return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "the message is longer than server.max_message allows (%d bytes); send less at once, or ask the operator to raise it", s.opts.MaxMessageBytes)
+	return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "the message is longer than server.max_message allows (%d bytes); "+
+		"send less at once, or ask the operator to raise it", s.opts.MaxMessageBytes)
 }
 
 // domain returns the session of the request, as the pipeline knows it.

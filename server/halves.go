@@ -36,7 +36,9 @@ func (e encoder) halves(r *domain.ToolResult) (blocks []domain.Content, structur
 	raw, _ := structured.(json.RawMessage)
 	switch noObject := len(raw) > 0 && raw[0] != '{'; {
 	case noObject && !e.modern, form == domain.FormText && !r.IsError:
-		if encoded := jsonrpc.AppendValue(nil, structured); r.From != nil && !slices.ContainsFunc(blocks, func(c domain.Content) bool { return isText(c) && says(c.Text, encoded) }) {
+		encoded := jsonrpc.AppendValue(nil, structured)
+		said := func(c domain.Content) bool { return isText(c) && says(c.Text, encoded) }
+		if r.From != nil && !slices.ContainsFunc(blocks, said) {
 			blocks = append(slices.Clip(blocks), domain.Content{Type: domain.TextContent, Text: string(encoded)})
 		}
 		return blocks, nil
@@ -55,5 +57,6 @@ func says(text string, encoded json.RawMessage) bool {
 	if noJSON != nil {
 		said = text
 	}
-	return err == nil && (reflect.DeepEqual(said, value) || len(object) == 1 && object["result"] != nil && (reflect.DeepEqual(said, object["result"]) || text == object["result"]))
+	result := object["result"]
+	return err == nil && (reflect.DeepEqual(said, value) || len(object) == 1 && result != nil && (reflect.DeepEqual(said, result) || text == result))
 }

@@ -152,7 +152,10 @@ func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handle
 }
 
 func (s *Server) newHTTPHandler(stopping context.Context, opts HTTPOptions) *httpHandler {
-	h := &httpHandler{server: s, opts: opts, sessions: newSessions(s, opts.SessionTTL, opts.MaxSessions), stopping: stopping, ready: stopping, base: context.WithoutCancel(stopping)}
+	h := &httpHandler{
+		server: s, opts: opts, sessions: newSessions(s, opts.SessionTTL, opts.MaxSessions),
+		stopping: stopping, ready: stopping, base: context.WithoutCancel(stopping),
+	}
 	s.sessions.Store(h.sessions)
 	context.AfterFunc(stopping, h.sessions.closeAll)
 	path := strings.TrimSuffix(opts.Path, "/")
@@ -311,7 +314,8 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 
 // mcpHeaders are the headers MCP clients in browsers send and read.
 const (
-	requestHeaders  = "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, traceparent, tracestate, baggage"
+	requestHeaders = "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, " +
+		"traceparent, tracestate, baggage"
 	paramHeader     = "mcp-param-" // begins those that repeat arguments
 	maxParamHeaders = 4 << 10      // bytes of their names that a preflight request may ask for
 	responseHeaders = "Mcp-Session-Id, WWW-Authenticate, RateLimit, RateLimit-Policy, Retry-After"

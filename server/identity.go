@@ -16,7 +16,7 @@ import (
 )
 
 // Token is a bearer token that HTTP clients may present. Configuration holds
-// its hash only.
+// its hash only; settings.txt of package config says what the fields mean.
 type Token struct {
 	Name            string    `yaml:"name" required:"true" min:"1"`
 	Hash            string    `yaml:"hash" required:"true" format:"token_hash"`
@@ -73,7 +73,8 @@ func ParseTokens(source string, tokens []Token) (*Tokens, error) {
 		case token.Name == "":
 			return nil, &TokenError{i, "name", "is missing"}
 		case other != nil && (!slices.Equal(other.Groups, token.Groups) || other.ComplianceLevel != token.ComplianceLevel):
-			return nil, &TokenError{i, "name", "is that of another token, " + strconv.Quote(token.Name) + ", with other groups or another compliance_level; tokens of one name are of one principal"}
+			return nil, &TokenError{i, "name", "is that of another token, " + strconv.Quote(token.Name) +
+				", with other groups or another compliance_level; tokens of one name are of one principal"}
 		case !ok || err != nil || n != sha256.Size || len(digits) != 2*sha256.Size:
 			return nil, &TokenError{i, "hash", "is not sha256: and 64 hexadecimal digits; toolserver token new NAME makes one"}
 		}

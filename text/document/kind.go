@@ -108,7 +108,8 @@ func DetectText(name string, head []byte) Type {
 func find(table []*signature, name, mime, head string, accept func(Type) bool) Type {
 	ext := strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))
 	for _, s := range table {
-		if len(head) >= s.at && matches(head[s.at:], s.magic) && (s.extensions == "" || mime == s.MIME || slices.Contains(strings.Fields(s.extensions), ext)) && accept(s.Type) {
+		named := s.extensions == "" || mime == s.MIME || slices.Contains(strings.Fields(s.extensions), ext)
+		if named && len(head) >= s.at && matches(head[s.at:], s.magic) && accept(s.Type) {
 			return s.Type
 		}
 	}

@@ -47,18 +47,19 @@ type Options struct {
 //   - br is a new line; two make a blank line. White space is one space, lines have none around them, nor has the result.
 //   - Items of lists begin with "- ", two spaces further in for each list they are nested in, those of ordered lists with their
 //     number. What goes on in an item on further lines is indented like its text.
-//   - Cells are separated by one TAB, empty ones too, and those that another one spans; none trails. Blocks in a cell do not break its row, unless the row is
-//     plainly there for layout: it holds another table, lines of pre, a single cell of several blocks or dozens of blocks.
-//     The blocks of such a row are lines as they would be outside a table.
+//   - Cells are separated by one TAB, empty ones too, and those that another one spans; none trails. Blocks in a cell do not break
+//     its row, unless the row is plainly there for layout: it holds another table, lines of pre, a single cell of several blocks or
+//     dozens of blocks. The blocks of such a row are lines as they would be outside a table.
 //   - pre, textarea, xmp and plaintext are verbatim, without addresses of links.
 //   - A link is "text (url)"; the url alone if the text is empty or the same; the text alone if the address is empty, a
 //     fragment, javascript: or data:. A frame is its address.
 //   - Entities are decoded once. No-break and other odd spaces become spaces; soft hyphens, zero-width characters (joiners stay
 //     where scripts and emoji need them), marks of direction, tag and control characters are removed.
 //   - script, style, title, template, svg, iframe, audio, video, canvas, datalist, comments and attributes are not text. An image
-//     is [image: what its alt says], and nothing without one. noscript, noframes, noembed and object are text: they are written for readers that do not run or show what
-//     they stand in for, and we are one. Elements marked hidden stay, unless Options leave them out: streamed pages carry their
-//     content in them until a script moves it. So does a template with shadowrootmode, which browsers show.
+//     is [image: what its alt says], and nothing without one. noscript, noframes, noembed and object are text: they are written for
+//     readers that do not run or show what they stand in for, and we are one. Elements marked hidden stay, unless Options leave them
+//     out: streamed pages carry their content in them until a script moves it. So does a template with shadowrootmode, which
+//     browsers show.
 //   - math is its alttext, or else its symbols, spaced. A digit in sup gets a ^ in front of it, so that 10<sup>6</sup> is 10^6.
 //     q has quotation marks.
 //   - What is never closed does not swallow the rest of the document: neither a comment, nor a title, textarea or svg. A script

@@ -22,10 +22,13 @@ const (
 )
 
 var (
-	restMark    = lazyregexp.New(`(?i)(?:id|class)="?[^"]*(?:divrplyfwdmsg|reference-message)|style="?[^"]*border-top:\s*solid`)
-	quoteMark   = lazyregexp.New(`(?i)^<blockquote\b.*(?:class="?[^"]*quote|type="?cite|\bcite=|border-left:)|^<div\b.*(?:class="?[^"]*(?:yahoo_quoted|zmail_extra)|name="?quote\b)`)
-	fromField   = lazyregexp.New(`(?i)^\*?(?:from|von|de|da|van|från|fra|lähettäjä|od|от|від|kimden|feladó|από|发件人|寄件者|寄件人|差出人|보낸 ?사람|من|מאת)\*? ?[:：]`)
-	subject     = lazyregexp.New(`(?im)^[> *]*(?:subject|betreff|objet|asunto|oggetto|onderwerp|assunto|ämne|emne|aihe|temat|тема|konu|tárgy|subiect|předmět|θέμα|主题|主旨|主題|件名|제목|الموضوع|נושא)\*? ?[:：]`)
+	restMark  = lazyregexp.New(`(?i)(?:id|class)="?[^"]*(?:divrplyfwdmsg|reference-message)|style="?[^"]*border-top:\s*solid`)
+	quoteMark = lazyregexp.New(`(?i)^<blockquote\b.*(?:class="?[^"]*quote|type="?cite|\bcite=|border-left:)|` +
+		`^<div\b.*(?:class="?[^"]*(?:yahoo_quoted|zmail_extra)|name="?quote\b)`)
+	fromField = lazyregexp.New(`(?i)^\*?(?:from|von|de|da|van|från|fra|lähettäjä|od|от|від|kimden|feladó|από|` +
+		`发件人|寄件者|寄件人|差出人|보낸 ?사람|من|מאת)\*? ?[:：]`)
+	subject = lazyregexp.New(`(?im)^[> *]*(?:subject|betreff|objet|asunto|oggetto|onderwerp|assunto|ämne|emne|aihe|temat|тема|` +
+		`konu|tárgy|subiect|předmět|θέμα|主题|主旨|主題|件名|제목|الموضوع|נושא)\*? ?[:：]`)
 	ruled       = lazyregexp.New(`^[-_=*]{3,}(?: ?\pL.*[-_=*]{3,})?$`)
 	isOriginal  = lazyregexp.New(`(?i)origin|ursprüng|ursprung|oorspronk|oryginal|alkuper|исходн|原始|元の`)
 	isForwarded = lazyregexp.New(`(?i)^\s*(?:fwd?|wg|tr|rv|enc|i|doorst|vl|vb|pd|tov|转发|轉寄|転送|пересл)\s*[:：]`)

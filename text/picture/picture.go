@@ -97,7 +97,8 @@ func Fit(ctx context.Context, r io.ReaderAt, size int64, mime string) (Picture, 
 		}
 	}
 	if pixels := int64(config.Width) * int64(config.Height); pixels*perPixel > maxMemory || max(p.Width, p.Height) > maxLong {
-		return p, &LimitError{fmt.Sprintf("it has %d x %d pixels, which take %d MiB decoded; at most %d, and an edge of %d, are decoded", p.Width, p.Height, pixels*perPixel>>20, maxMemory>>20, maxLong)}
+		return p, &LimitError{fmt.Sprintf("it has %d x %d pixels, which take %d MiB decoded; at most %d, and an edge of %d, are decoded",
+			p.Width, p.Height, pixels*perPixel>>20, maxMemory>>20, maxLong)}
 	}
 	img, _, err := image.Decode(&reader{ctx, bytes.NewReader(data)})
 	if ctx.Err() != nil {

@@ -127,7 +127,8 @@ type DecodeError struct {
 // the word "is" between: "notes.txt is not valid utf-8 at byte 12; ...".
 func (e *DecodeError) Error() string {
 	if e.Likely == "" {
-		return fmt.Sprintf("not valid %s at byte %d and looks like no other text encoding; it may be binary, otherwise call read_file with the right encoding", e.Charset, e.Offset)
+		return fmt.Sprintf("not valid %s at byte %d and looks like no other text encoding; "+
+			"it may be binary, otherwise call read_file with the right encoding", e.Charset, e.Offset)
 	}
 	return fmt.Sprintf("not valid %s at byte %d; it looks like %s: call read_file with encoding=%q", e.Charset, e.Offset, e.Likely, e.Likely)
 }
