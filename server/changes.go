@@ -22,7 +22,7 @@ type change struct {
 }
 
 func completed(elicitation string) change {
-	return change{methodCompleted, "elicitationId", elicitation}
+	return change{string(mcp.MethodNotificationElicitationComplete), "elicitationId", elicitation}
 }
 
 func updated(uri string) change {

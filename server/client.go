@@ -130,7 +130,7 @@ func (p *peer) Complete(elicitation string) {
 		p.session.changes.add(completed(elicitation))
 		return
 	}
-	p.notify(methodCompleted, completed(elicitation).params(nil))
+	p.notify(string(mcp.MethodNotificationElicitationComplete), completed(elicitation).params(nil))
 }
 
 // Ask sends requests to a client with a session, one after the other as people
@@ -180,7 +180,7 @@ func (s *session) ask(ctx context.Context, out sink, req domain.InputRequest) (j
 		}
 		return a.result, nil
 	case <-ctx.Done():
-		out.notify(jsonrpc.Request(nil, methodCancelled, map[string]any{
+		out.notify(jsonrpc.Request(nil, string(mcp.MethodNotificationCancelled), map[string]any{
 			"requestId": json.RawMessage(id), "reason": fmt.Sprint(context.Cause(ctx))}))
 		return nil, ctx.Err()
 	case <-s.ctx.Done():

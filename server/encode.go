@@ -27,7 +27,7 @@ type encoder struct {
 
 func (in *incoming) encoder() encoder {
 	info := in.server.info
-	if in.Method == methodDiscover {
+	if in.method == mcp.MethodServerDiscover {
 		info = in.server.about
 	}
 	return encoder{in.meta.modern, in.domain().Client, info, in.server.exec.Registry.Catalog()}
@@ -175,14 +175,14 @@ func (x *exchange) list() (reply, error) {
 // items returns the member that holds a list.
 func (x *exchange) items(c *domain.Catalog, cursor string) (_ []byte, next string, err error) {
 	p := x.who.principal
-	switch x.Method {
-	case methodResources:
+	switch x.method {
+	case mcp.MethodResourcesList:
 		page, next, err := c.ListResources(p, false, cursor)
 		return appendList(nil, "resources", page, appendResource), next, err
-	case methodTemplates:
+	case mcp.MethodResourcesTemplatesList:
 		page, next, err := c.ListResources(p, true, cursor)
 		return appendList(nil, "resourceTemplates", page, appendResource), next, err
-	case methodPrompts:
+	case mcp.MethodPromptsList:
 		page, next, err := c.ListPrompts(p, cursor)
 		return appendList(nil, "prompts", page, appendPrompt), next, err
 	}

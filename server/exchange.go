@@ -1,11 +1,13 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -15,27 +17,6 @@ import (
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
-)
-
-// The methods of clients.
-const (
-	methodInitialize  = string(mcp.MethodInitialize)
-	methodDiscover    = string(mcp.MethodServerDiscover)
-	methodPing        = string(mcp.MethodPing)
-	methodCall        = string(mcp.MethodToolsCall)
-	methodTools       = string(mcp.MethodToolsList)
-	methodResources   = string(mcp.MethodResourcesList)
-	methodTemplates   = string(mcp.MethodResourcesTemplatesList)
-	methodRead        = string(mcp.MethodResourcesRead)
-	methodSubscribe   = string(mcp.MethodResourcesSubscribe)
-	methodUnsubscribe = string(mcp.MethodResourcesUnsubscribe)
-	methodPrompts     = string(mcp.MethodPromptsList)
-	methodPrompt      = string(mcp.MethodPromptsGet)
-	methodComplete    = string(mcp.MethodCompletionComplete)
-	methodLogLevel    = string(mcp.MethodSetLogLevel)
-	methodListen      = string(mcp.MethodSubscriptionsListen)
-	methodCancelled   = string(mcp.MethodNotificationCancelled)
-	methodCompleted   = string(mcp.MethodNotificationElicitationComplete)
 )
 
 // A sink takes what one request makes the server send, each a JSON-RPC message
@@ -82,7 +63,7 @@ func (s *Server) open(ctx context.Context, ses *session, who caller, msg *messag
 		ses.answered(&msg.Message)
 		return nil
 	case msg.IsNotification():
-		if msg.Method == methodCancelled { // JSON-RPC has others ignored
+		if msg.method == mcp.MethodNotificationCancelled { // JSON-RPC has others ignored
 			ses.cancelRequest(msg.Params)
 		}
 		return nil
@@ -92,7 +73,7 @@ func (s *Server) open(ctx context.Context, ses *session, who caller, msg *messag
 	err := x.check()
 	switch {
 	case err != nil:
-	case msg.Method == methodPing: // answered however many requests are in flight
+	case msg.method == mcp.MethodPing: // answered however many requests are in flight
 		out.answer(append(emptyReply(jsonrpc.AppendResultHead(nil, msg.ID)), '}'), 0)
 		return nil
 	case !s.requests.TryAcquire(who.principal.ID, 1):
@@ -114,10 +95,10 @@ func (x *exchange) check() *jsonrpc.Error {
 		return err
 	}
 	wrong := false
-	switch x.Method {
-	case methodInitialize, methodPing, methodSubscribe, methodUnsubscribe, methodLogLevel:
+	switch x.method {
+	case mcp.MethodInitialize, mcp.MethodPing, mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe, mcp.MethodSetLogLevel:
 		wrong = x.meta.modern
-	case methodListen, methodDiscover:
+	case mcp.MethodSubscriptionsListen, mcp.MethodServerDiscover:
 		wrong = !x.meta.modern
 	}
 	if wrong {
@@ -137,28 +118,28 @@ func (x *exchange) serve() {
 	if x.meta.modern {
 		x.meet(x.meta.version)
 	}
-	switch x.Method {
-	case methodCall:
+	switch x.method {
+	case mcp.MethodToolsCall:
 		x.callTool()
-	case methodRead:
+	case mcp.MethodResourcesRead:
 		x.readResource()
-	case methodPrompt:
+	case mcp.MethodPromptsGet:
 		x.getPrompt()
-	case methodComplete:
+	case mcp.MethodCompletionComplete:
 		x.complete()
-	case methodTools, methodResources, methodTemplates, methodPrompts:
+	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList, mcp.MethodPromptsList:
 		x.finish(x.list())
-	case methodSubscribe:
+	case mcp.MethodResourcesSubscribe:
 		x.finish(x.subscribe())
-	case methodUnsubscribe:
+	case mcp.MethodResourcesUnsubscribe:
 		x.finish(x.unsubscribe())
-	case methodLogLevel:
+	case mcp.MethodSetLogLevel:
 		x.finish(x.setLogLevel())
-	case methodListen:
+	case mcp.MethodSubscriptionsListen:
 		x.finish(x.listen())
-	case methodInitialize:
+	case mcp.MethodInitialize:
 		x.finish(x.initialize())
-	case methodDiscover:
+	case mcp.MethodServerDiscover:
 		x.finish(x.discover())
 	default:
 		x.finish(nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "there is no method %s", brief.Name(x.Method)))
@@ -181,7 +162,7 @@ func (x *exchange) finish(write reply, err error) {
 			buffers.Put(buf)
 		}
 	}()
-	if context.Cause(x.ctx) == errRevoked && x.Method != methodListen { // whose end is a result
+	if context.Cause(x.ctx) == errRevoked && x.method != mcp.MethodSubscriptionsListen { // whose end is a result
 		write, err = nil, invalidRequest(errRevoked.Error())
 	}
 	msg, code := x.response(buf, write, err)
@@ -287,7 +268,7 @@ func (s *Server) openBatch(ctx context.Context, ses *session, who caller, batch 
 	var opened []func()
 	for _, raw := range batch {
 		msg, err := parse(raw)
-		if err == nil && (msg.meta.modern || msg.Method == methodInitialize) {
+		if err == nil && (msg.meta.modern || msg.method == mcp.MethodInitialize) {
 			err = invalidRequest(brief.Name(msg.Method) + " of this protocol version must not be part of a batch")
 		}
 		if err != nil {
@@ -305,7 +286,7 @@ func (s *Server) openBatch(ctx context.Context, ses *session, who caller, batch 
 		}
 		all.ended()
 		handlers.Wait()
-	}, all.all != nil || len(opened) > 0
+	}, len(all.all) > 0 || len(opened) > 0
 }
 
 // batchSink collects the answers of a batch. Notifications do not wait for them.
@@ -314,8 +295,8 @@ type batchSink struct {
 	pending atomic.Int64 // requests that are not finished
 
 	mu   sync.Mutex
-	all  []byte // nil before the first answer
-	code int    // of a call that is out of time
+	all  [][]byte
+	code int // of a call that is out of time
 }
 
 func (b *batchSink) answer(msg []byte, code int) {
@@ -324,12 +305,7 @@ func (b *batchSink) answer(msg []byte, code int) {
 	if code == int(domain.CodeTimeout) {
 		b.code = code
 	}
-	if b.all == nil {
-		b.all = append(b.all, '[')
-	} else {
-		b.all = append(b.all, ',')
-	}
-	b.all = append(b.all, msg...)
+	b.all = append(b.all, bytes.Clone(msg))
 }
 
 // ended notes the end of a request. After the last one it answers, if there is
@@ -340,7 +316,7 @@ func (b *batchSink) ended() {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.all != nil {
-		b.sink.answer(append(b.all, ']'), b.code)
+	if len(b.all) > 0 {
+		b.sink.answer(slices.Concat([]byte{'['}, bytes.Join(b.all, []byte{','}), []byte{']'}), b.code)
 	}
 }

@@ -43,7 +43,7 @@ func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, who caller) {
 	switch {
 	case err != nil:
 		writeError(w, msg.ID, err, http.StatusBadRequest)
-	case modern && msg.Method == methodListen && !events:
+	case modern && msg.method == mcp.MethodSubscriptionsListen && !events:
 		http.Error(w, "Accept must include text/event-stream", http.StatusNotAcceptable)
 	case modern:
 		ses := h.sessions.lend(who.principal.ID)
@@ -98,7 +98,7 @@ func (s *Server) checkHeaders(header http.Header, msg *message) *jsonrpc.Error {
 	name, named := "", mcp.MethodRequiresNameHeader(mcp.MCPMethod(msg.Method))
 	if named {
 		target := msg.name
-		if msg.Method == methodRead {
+		if msg.method == mcp.MethodResourcesRead {
 			target = msg.uri
 		}
 		var err error
@@ -124,7 +124,7 @@ func (s *Server) checkHeaders(header http.Header, msg *message) *jsonrpc.Error {
 			return headerMismatch(fmt.Sprintf("%s header %q does not match the request's %q", h.name, brief.Name(presented), brief.Name(h.want)))
 		}
 	}
-	if msg.Method == methodCall && named {
+	if msg.method == mcp.MethodToolsCall && named {
 		return s.checkParamHeaders(header, name, msg.arguments)
 	}
 	return nil
@@ -161,7 +161,7 @@ func headerMismatch(text string) *jsonrpc.Error {
 
 // postLegacy serves a message of a protocol version with sessions.
 func (h *httpHandler) postLegacy(w http.ResponseWriter, r *http.Request, who caller, msg *message) {
-	if msg.Method == methodInitialize && !msg.IsNotification() {
+	if msg.method == mcp.MethodInitialize && !msg.IsNotification() {
 		h.initialize(w, r, who, msg)
 		return
 	}
@@ -194,17 +194,17 @@ func (h *httpHandler) initialize(w http.ResponseWriter, r *http.Request, who cal
 
 // serve serves a message of a session and writes the response.
 func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session, who caller, msg *message) {
-	if msg.Method == methodListen {
+	if msg.method == mcp.MethodSubscriptionsListen {
 		stop := context.AfterFunc(h.stopping, ses.close)
 		defer stop()
 	}
 	isRequest := msg.ID != nil && !msg.Response
 	out := h.newSink(w, r)
 	out.modern = ses.id == ""
-	if msg.Method == methodInitialize {
+	if msg.method == mcp.MethodInitialize {
 		out.begins = ses.id
 	}
-	if msg.Method == methodCall {
+	if msg.method == mcp.MethodToolsCall {
 		out.limited = who.principal.ID
 	}
 	ctx := r.Context()

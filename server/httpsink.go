@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"mime"
 	"net/http"
 	"slices"
 	"strconv"
@@ -234,31 +235,22 @@ func accepted(r *http.Request) (json, events bool) {
 	return accepts(r.Header["Accept"], "application/*", "application/json"), accepts(r.Header["Accept"], "text/*", "text/event-stream")
 }
 
+// accepts decides by the most specific of the ranges that a form is in. One with the quality 0
+// is refused (RFC 9110, section 12.4.2).
 func accepts(ranges []string, group, form string) (yes bool) {
 	if len(ranges) == 0 {
 		return true
 	}
 	decided := -1 // how specific what decided is
-	for _, value := range ranges {
-		for part := range strings.SplitSeq(value, ",") {
-			name, params, _ := strings.Cut(part, ";")
-			if specific := slices.Index([]string{"*/*", group, form}, strings.ToLower(strings.TrimSpace(name))); specific > decided {
-				yes, decided = !refuses(params), specific
+	for part := range strings.SplitSeq(strings.Join(ranges, ","), ",") {
+		name, rest, more := strings.Cut(part, ";")
+		if specific := slices.Index([]string{"*/*", group, form}, strings.ToLower(strings.TrimSpace(name))); specific > decided {
+			if yes, decided = true, specific; more {
+				_, params, _ := mime.ParseMediaType(form + ";" + rest)
+				q, err := strconv.ParseFloat(params["q"], 64)
+				yes = err != nil || q > 0
 			}
 		}
 	}
 	return yes
-}
-
-// refuses reports whether the parameters of a media range have the quality 0
-// (RFC 9110, section 12.4.2).
-func refuses(params string) bool {
-	for param := range strings.SplitSeq(params, ";") {
-		name, value, _ := strings.Cut(strings.TrimSpace(param), "=")
-		if strings.EqualFold(name, "q") {
-			q, err := strconv.ParseFloat(value, 64)
-			return err == nil && q == 0
-		}
-	}
-	return false
 }

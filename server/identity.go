@@ -63,11 +63,8 @@ func ParseTokens(source string, tokens []Token) (*Tokens, error) {
 	t := &Tokens{}
 	first := map[string]*Token{} // of each name
 	for i, token := range tokens {
-		p := parsedToken{principal: domain.Principal{
-			ID: domain.PrincipalID(source, token.Name), Name: token.Name, Groups: token.Groups, ComplianceLevel: token.ComplianceLevel, Expires: token.Expires,
-		}}
 		digits, ok := strings.CutPrefix(token.Hash, hashPrefix)
-		n, err := hex.Decode(p.sum[:], []byte(digits[:min(len(digits), 2*sha256.Size)]))
+		sum, err := hex.DecodeString(digits)
 		other := first[token.Name]
 		switch {
 		case token.Name == "":
@@ -75,13 +72,15 @@ func ParseTokens(source string, tokens []Token) (*Tokens, error) {
 		case other != nil && (!slices.Equal(other.Groups, token.Groups) || other.ComplianceLevel != token.ComplianceLevel):
 			return nil, &TokenError{i, "name", "is that of another token, " + strconv.Quote(token.Name) +
 				", with other groups or another compliance_level; tokens of one name are of one principal"}
-		case !ok || err != nil || n != sha256.Size || len(digits) != 2*sha256.Size:
+		case !ok || err != nil || len(sum) != sha256.Size:
 			return nil, &TokenError{i, "hash", "is not sha256: and 64 hexadecimal digits; toolserver token new NAME makes one"}
 		}
 		if other == nil {
 			first[token.Name] = &tokens[i]
 		}
-		t.list = append(t.list, p)
+		t.list = append(t.list, parsedToken{domain.Principal{
+			ID: domain.PrincipalID(source, token.Name), Name: token.Name, Groups: token.Groups, ComplianceLevel: token.ComplianceLevel, Expires: token.Expires,
+		}, [sha256.Size]byte(sum)})
 	}
 	return t, nil
 }

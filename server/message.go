@@ -16,6 +16,7 @@ import (
 // is not there is nil.
 type message struct {
 	jsonrpc.Message
+	method            mcp.MCPMethod // that of Message
 	name, uri, cursor json.RawMessage
 	arguments         json.RawMessage
 	inputResponses    json.RawMessage // answers to input requests, in protocol version 2026-07-28
@@ -39,7 +40,7 @@ type requestMeta struct {
 func parse(raw []byte) (*message, *jsonrpc.Error) {
 	r := new(message)
 	msg, err := jsonrpc.Parse(raw, r.param)
-	r.Message = msg
+	r.Message, r.method = msg, mcp.MCPMethod(msg.Method)
 	return r, err
 }
 

@@ -80,7 +80,7 @@ func (x *exchange) getPrompt() {
 	name, err := x.text("name", x.name)
 	var args map[string]string
 	if err == nil && x.arguments != nil && json.Unmarshal(x.arguments, &args) != nil {
-		err = invalidParams(`"arguments" of ` + methodPrompt + ` must be an object of strings`)
+		err = invalidParams(`"arguments" of ` + x.Method + ` must be an object of strings`)
 	}
 	if err != nil {
 		x.finish(nil, err)
@@ -129,7 +129,7 @@ func (x *exchange) complete() {
 		q.Template = p.Ref.URI
 	}
 	if err != nil || q.Prompt == "" && q.Template == "" || q.Argument == "" {
-		x.finish(nil, invalidParams(methodComplete+` needs "ref", a ref/prompt with a "name" or a ref/resource with a "uri", and "argument" with "name" and "value"`))
+		x.finish(nil, invalidParams(x.Method+` needs "ref", a ref/prompt with a "name" or a ref/resource with a "uri", and "argument" with "name" and "value"`))
 		return
 	}
 	x.server.exec.Complete(x.ctx, q, func(c domain.Completions, err error) {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
 	"github.com/toolserver/toolserver/domain"
@@ -176,7 +177,7 @@ func (c *stdio) serve(line []byte) bool {
 	case x == nil:
 		release()
 		return true
-	case msg.Method == methodInitialize:
+	case msg.method == mcp.MethodInitialize:
 		x.serve() // always inline: the lines that follow depend on what it negotiates
 		release()
 		return true
@@ -344,10 +345,10 @@ func (p *pace) of(name []byte) *atomic.Int32 { return &p[crc32.ChecksumIEEE(name
 
 // fast reports whether a request is expected to finish within [fastCall].
 func (x *exchange) fast() bool {
-	switch x.Method {
-	case methodCall:
+	switch x.method {
+	case mcp.MethodToolsCall:
 		return x.server.pace.of(x.name).Load() > 0
-	case methodRead, methodPrompt, methodComplete, methodListen:
+	case mcp.MethodResourcesRead, mcp.MethodPromptsGet, mcp.MethodCompletionComplete, mcp.MethodSubscriptionsListen:
 		return false
 	}
 	return true
@@ -357,7 +358,7 @@ func (x *exchange) fast() bool {
 func (x *exchange) timed() {
 	begun := time.Now()
 	x.serve()
-	if x.Method != methodCall {
+	if x.method != mcp.MethodToolsCall {
 		return
 	}
 	fast, left := time.Since(begun) < fastCall, x.server.pace.of(x.name)
