@@ -39,13 +39,9 @@ func (s *Scanner) Next() (start, end int, ok bool) {
 			break
 		}
 		start := s.pos + bytes.LastIndexByte(s.buf[s.pos:at], '\n') + 1
-		next := len(s.buf)
-		if i := bytes.IndexByte(s.buf[at:], '\n'); i >= 0 {
-			next = at + i + 1
-		}
-		s.pos = next
-		if sure || s.matches(s.buf[start:next]) {
-			return start, start + len(trimEnding(s.buf[start:next])), true
+		s.pos = lineAfter(s.buf, at)
+		if line := s.buf[start:s.pos]; sure || s.matches(line) {
+			return start, start + len(trimEnding(line)), true
 		}
 		s.tries++
 	}
@@ -82,6 +78,14 @@ func (s *Scanner) matches(line []byte) bool {
 		return s.m.re.Match(trimEnding(line))
 	}
 	return s.dfa.find(line) >= 0
+}
+
+// lineAfter returns where the line after the one at a place begins, or the end of the text.
+func lineAfter(text []byte, at int) int {
+	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	return len(text)
 }
 
 // trimEnding returns the line without \n, \r\n, or \r at the end of the text.

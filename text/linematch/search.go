@@ -169,17 +169,14 @@ func (c *search) scan(limit int, piece bool) {
 	c.matched = false
 	c.scanner.Reset(c.buf[base:limit])
 	for !c.result.Stopped {
-		start, end, ok := c.scanner.Next()
+		start, _, ok := c.scanner.Next()
 		if !ok {
 			break
 		}
-		start, end = base+start, base+end
-		if continued && start == base {
-			c.matched = piece // the rest of a line that was found already
-			continue
-		}
 		c.matched = piece
-		c.found(start, end, limit)
+		if !continued || start > 0 { // else it is the rest of a line that was found already
+			c.found(base+start, limit)
+		}
 	}
 	c.matched = c.matched || continued && piece
 	c.following(limit, limit)
@@ -195,19 +192,15 @@ func (c *search) scanAcross(limit int) {
 			last := base + max(span[0], span[1]-1)
 			at = max(at, base+bytes.LastIndexByte(c.buf[base:base+span[0]], '\n')+1)
 			for at <= last && at < limit && !c.result.Stopped {
-				next := limit
-				if i := bytes.IndexByte(c.buf[at:limit], '\n'); i >= 0 {
-					next = at + i + 1
-				}
-				c.found(at, next, limit)
-				at = next
+				c.found(at, limit)
+				at = lineAfter(c.buf[:limit], at)
 			}
 		}
 	}
 	c.following(limit, limit)
 }
 
-func (c *search) found(start, end, limit int) {
+func (c *search) found(start, limit int) {
 	c.result.Matches++
 	c.result.Stopped = c.result.Matches == c.opt.MaxMatches
 	if c.opt.CountOnly {
@@ -240,10 +233,7 @@ func (c *search) linesBefore(start, n, floor int) int {
 
 // emit adds the line at start to the result and returns where the next begins.
 func (c *search) emit(start, limit int, match bool) int {
-	next := limit
-	if i := bytes.IndexByte(c.buf[start:limit], '\n'); i >= 0 {
-		next = start + i + 1
-	}
+	next := lineAfter(c.buf[:limit], start)
 	c.number += bytes.Count(c.buf[c.known:start], []byte("\n"))
 	c.known, c.emitted = start, next
 	text, cut := c.excerpt(trimEnding(c.buf[start:next]), match)
