@@ -285,23 +285,17 @@ func (l *listener) revise() {
 	}
 }
 
-// subscribe serves resources/subscribe: the session's stream carries changes.
+// subscribe serves resources/subscribe and resources/unsubscribe: the session's stream carries changes.
 func (x *exchange) subscribe() (reply, error) {
 	uri, err := x.text("uri", x.uri)
-	if err == nil {
-		err = x.server.exec.CountList(x.domain(), x.Method)
-	}
-	if err == nil {
-		err = x.session.changes.subscribe(x.who, uri)
-	}
-	return emptyReply, err
-}
-
-// unsubscribe serves resources/unsubscribe.
-func (x *exchange) unsubscribe() (reply, error) {
-	uri, err := x.text("uri", x.uri)
-	if err == nil {
+	switch {
+	case err != nil:
+	case x.method == mcp.MethodResourcesUnsubscribe:
 		x.session.changes.unsubscribe(uri)
+	default:
+		if err = x.server.exec.CountList(x.domain(), x.Method); err == nil {
+			err = x.session.changes.subscribe(x.who, uri)
+		}
 	}
 	return emptyReply, err
 }

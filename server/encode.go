@@ -126,11 +126,14 @@ func appendMember(b []byte, name, value string) []byte {
 	return rawjson.AppendString(b, value)
 }
 
-func appendOptional(b []byte, name, value string) []byte {
-	if value == "" {
-		return b
+// appendOptional appends members, given as names and values, that are not empty.
+func appendOptional(b []byte, members ...string) []byte {
+	for m := range slices.Chunk(members, 2) {
+		if m[1] != "" {
+			b = appendMember(b, m[0], m[1])
+		}
 	}
-	return appendMember(b, name, value)
+	return b
 }
 
 // MarshalResult returns r as tools/call answers it.
@@ -275,18 +278,14 @@ func appendMembers(b []byte, object json.RawMessage) []byte {
 func appendResource(b []byte, r *domain.Resource) []byte {
 	start := len(b)
 	b = rawjson.AppendString(append(b, `{"name":`...), r.Name)
-	b = appendOptional(b, "uri", r.URI)
-	b = appendOptional(b, "uriTemplate", r.Template)
-	b = appendOptional(b, "title", r.Title)
-	b = appendOptional(b, "description", r.Description)
-	return placed(appendOptional(b, "mimeType", r.MIMEType), start, r.Listed, "uri", "uriTemplate", "title", "description", "mimeType")
+	b = appendOptional(b, "uri", r.URI, "uriTemplate", r.Template, "title", r.Title, "description", r.Description, "mimeType", r.MIMEType)
+	return placed(b, start, r.Listed, "uri", "uriTemplate", "title", "description", "mimeType")
 }
 
 func appendPrompt(b []byte, p *domain.Prompt) []byte {
 	start := len(b)
 	b = rawjson.AppendString(append(b, `{"name":`...), p.Name)
-	b = appendOptional(b, "title", p.Title)
-	b = appendOptional(b, "description", p.Description)
+	b = appendOptional(b, "title", p.Title, "description", p.Description)
 	if len(p.Arguments) > 0 && rawjson.Member(p.Listed, "arguments") == nil {
 		b = appendList(append(b, ','), "arguments", p.Arguments, func(b []byte, a domain.PromptArgument) []byte {
 			b = rawjson.AppendString(append(b, `{"name":`...), a.Name)

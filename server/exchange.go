@@ -129,10 +129,8 @@ func (x *exchange) serve() {
 		x.complete()
 	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList, mcp.MethodPromptsList:
 		x.finish(x.list())
-	case mcp.MethodResourcesSubscribe:
+	case mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe:
 		x.finish(x.subscribe())
-	case mcp.MethodResourcesUnsubscribe:
-		x.finish(x.unsubscribe())
 	case mcp.MethodSetLogLevel:
 		x.finish(x.setLogLevel())
 	case mcp.MethodSubscriptionsListen:

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -100,12 +101,9 @@ func (p *peer) readState() *jsonrpc.Error {
 
 // callHash identifies what a request asks for, rounds aside.
 func (p *peer) callHash() []byte {
-	h := sha256.New()
-	for _, part := range [][]byte{[]byte(p.Method), canonical(p.name), canonical(p.uri), canonical(p.arguments)} {
-		sum := sha256.Sum256(part)
-		h.Write(sum[:])
-	}
-	return h.Sum(nil)
+	call := [][]byte{rawjson.AppendString(nil, p.Method), canonical(p.name), canonical(p.uri), canonical(p.arguments)}
+	sum := sha256.Sum256(bytes.Join(call, []byte{'\n'})) // which JSON on one line does not have
+	return sum[:]
 }
 
 // canonical returns equal JSON in one form: clients may write it anew for each round, and
@@ -120,14 +118,6 @@ func canonical(raw json.RawMessage) []byte {
 
 // maxUnused bounds the states that may still be used once.
 const maxUnused = 16 << 10
-
-// once returns what makes a state good for one call, since a person has agreed to
-// one.
-func (p *peer) once() string {
-	name := rand.Text()
-	p.server.unused.Put(p.who.principal.ID, name, struct{}{}, 0)
-	return name
-}
 
 // mayUse reports whether the request may use its state, which nobody else may from
 // now on.
@@ -205,7 +195,8 @@ func (p *peer) inputRequired(required *domain.InputRequired) (reply, error) {
 		Asked: slices.Collect(maps.Keys(required.Requests)), Answers: p.state.Answers, Resume: required.Resume,
 	}
 	if p.agreed || slices.ContainsFunc(slices.Collect(maps.Values(required.Requests)), func(r domain.InputRequest) bool { return r.Sealed }) {
-		state.Once = p.once()
+		state.Once = rand.Text() // it is good for one call, since a person has agreed to one
+		p.server.unused.Put(state.Principal, state.Once, struct{}{}, 0)
 	}
 	sealed, err := p.server.states.seal(state)
 	return func(b []byte) []byte {

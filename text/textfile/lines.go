@@ -89,7 +89,12 @@ func (w *Window) seek(s *scanner, offset int) (pos int64, err error) {
 		return s.begin, err
 	}
 	if offset < 0 {
-		return w.seekTail(s, -max(offset, -math.MaxInt+1))
+		w.Start = max(offset, -math.MaxInt+1)
+		if pos, err = s.tail(-w.Start); err == nil && pos-s.begin <= countAhead {
+			w.Start, err = s.count(s.begin, pos)
+			w.Start++
+		}
+		return pos, err
 	}
 	w.Start = max(offset, 1)
 	if pos, err = s.skip(s.begin, w.Start-1); err != nil || pos < s.end {
@@ -98,18 +103,6 @@ func (w *Window) seek(s *scanner, offset int) (pos int64, err error) {
 	total, err := s.count(s.begin, s.end)
 	if err == nil {
 		err = &PastEndError{Offset: offset, Total: total}
-	}
-	return pos, err
-}
-
-func (w *Window) seekTail(s *scanner, n int) (pos int64, err error) {
-	if pos, err = s.tail(n); err != nil {
-		return pos, err
-	}
-	w.Start = -n
-	if pos-s.begin <= countAhead {
-		w.Start, err = s.count(s.begin, pos)
-		w.Start++
 	}
 	return pos, err
 }
