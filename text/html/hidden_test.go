@@ -69,7 +69,7 @@ var hiddenCases = []string{
 func TestSkipHidden(t *testing.T) {
 	for _, src := range hiddenCases {
 		for kind, got := range map[string]string{
-			"Text": html.Text(src, html.Options{SkipHidden: true}), "Markdown": html.Markdown(src, html.Options{SkipHidden: true}),
+			"Text": html.Text(html.Source(src), html.Options{}), "Markdown": html.Markdown(html.Source(src), html.Options{}),
 			"Source": html.Source(src),
 		} {
 			if strings.Contains(got, "not") || strings.Count(got, "seen") != strings.Count(src, "seen") {
@@ -86,7 +86,7 @@ func TestSkipHiddenDeep(t *testing.T) {
 		`<div hidden>not<div>not</div>not</div>seen`, `<p style="font-size:0">not</p>seen`, `<iframe>not</iframe>seen`, `seen<!--not`,
 		`<input type=hidden value=not>seen`, `<div style=display:none>` + deep + `not` + strings.Repeat("</i></div>", 600) + `</div>seen`,
 	} {
-		got := html.Text("seen "+deep+hidden, html.Options{SkipHidden: true})
+		got := html.Text(html.Source("seen "+deep+hidden), html.Options{})
 		if strings.Contains(got, "not") || strings.Count(got, "seen") != 2 {
 			t.Errorf("Text of %s in a deep document is %q", hidden[:min(len(hidden), 80)], got)
 		}
@@ -116,7 +116,7 @@ func TestSource(t *testing.T) {
 
 func TestSkipHiddenIsBounded(t *testing.T) {
 	for name, src := range hostile(20_000) {
-		if out := html.Text(src, html.Options{SkipHidden: true}); len(out) > 6*len(src)+100_000 {
+		if out := html.Text(html.Source(src), html.Options{}); len(out) > 6*len(src)+100_000 {
 			t.Errorf("Text of %d bytes of %s is %d bytes long", len(src), name, len(out))
 		}
 	}
@@ -139,7 +139,7 @@ func BenchmarkSkipHidden(b *testing.B) {
 	b.SetBytes(int64(len(src)))
 	b.ReportAllocs()
 	for b.Loop() {
-		html.Text(src, html.Options{SkipHidden: true})
+		html.Text(html.Source(src), html.Options{})
 	}
 }
 
@@ -149,10 +149,10 @@ func FuzzSkipHidden(f *testing.F) {
 		f.Add(src)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
-		checkText(t, src, html.Text(src, html.Options{SkipHidden: true}))
+		checkText(t, src, html.Text(html.Source(src), html.Options{}))
 		inside := strings.ReplaceAll(strings.ReplaceAll(src, "QQXX", ""), "</", "")
 		for _, start := range []string{`<div hidden>`, `<p style="display:none">a<div style="font-size:0;visibility:hidden"><b>a</p><div hidden>`} {
-			if got := html.Text(start+inside+"QQXX", html.Options{SkipHidden: true}); strings.Contains(got, "QQXX") {
+			if got := html.Text(html.Source(start+inside+"QQXX"), html.Options{}); strings.Contains(got, "QQXX") {
 				t.Errorf("hidden text: %q", got)
 			}
 		}

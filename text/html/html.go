@@ -30,11 +30,6 @@ type Options struct {
 	Base *url.URL
 	// Links is where the addresses of links go.
 	Links LinkStyle
-	// SkipHidden leaves out what readers of the document do not see: elements with the attribute hidden, and those that a style
-	// attribute or a style sheet in the document hides, makes transparent, gives no size, moves off the screen or writes in the
-	// colour of what is behind them; input type=hidden, iframe, noembed, noframes and images of one pixel; and all that follows a
-	// comment that is never closed. It takes a few times as long, as the document is parsed.
-	SkipHidden bool
 	// SkipMarked leaves out elements whose own tag says that they are not shown: those with the attribute hidden, aria-hidden=true,
 	// or a style of display:none or visibility:hidden, and dialogs that are not open. It costs next to nothing.
 	SkipMarked bool

@@ -28,9 +28,6 @@ type renderer struct {
 }
 
 func newRenderer(src string, o Options) *renderer {
-	if o.SkipHidden {
-		src = Source(src)
-	}
 	r := &renderer{scanner: newScanner(src), tables: make([]tableState, 1)}
 	r.classes, r.gap = &textClasses, 1
 	r.mathScripts = strings.Contains(src, `"math/tex`)

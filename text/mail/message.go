@@ -73,7 +73,7 @@ func (m *Message) Compose() ([]byte, error) {
 		return nil, err
 	}
 	if text == "" && rich != "" {
-		text, _ = body("html", html.Text(rich, html.Options{SkipHidden: true}))
+		text, _ = body("html", html.Text(html.Source(rich), html.Options{}))
 	}
 	content := textPart("text/plain", text)
 	if rich != "" {

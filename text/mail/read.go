@@ -257,16 +257,16 @@ func (r *reader) leaf(n *node) (text, error) {
 	if warning != "" {
 		r.warn("%s", warning)
 	}
+	shown := func(src string) string { return html.Text(html.Source(src), html.Options{}) }
 	switch {
 	case rich && r.html:
-		if html.Text(decoded, html.Options{SkipHidden: true}) == "" {
+		if decoded = html.Source(decoded); html.Text(decoded, html.Options{}) == "" {
 			return text{rich: true}, nil
 		}
-		decoded = html.Source(decoded)
 	case rich:
 		marked := decoded
-		if decoded = html.Text(decoded, html.Options{SkipHidden: true}); r.written {
-			decoded = r.unquoted(html.Text(markQuotes(marked), html.Options{SkipHidden: true}), decoded)
+		if decoded = shown(decoded); r.written {
+			decoded = r.unquoted(shown(markQuotes(marked)), decoded)
 		}
 	default:
 		if decoded = newLines.Replace(decoded); n.media == "text/enriched" {

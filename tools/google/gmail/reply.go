@@ -125,7 +125,7 @@ func (c *composer) sign(ctx context.Context, in composeInput, out *outgoing) err
 		out.notes = append(out.notes, "The account's signature was not added: "+why+".")
 		return nil
 	}
-	text, rule := texts.Text(sender.Signature, texts.Options{SkipHidden: true}), "-- \n"
+	text, rule := texts.Text(texts.Source(sender.Signature), texts.Options{}), "-- \n"
 	if text == "" || strings.Contains(in.Body, text) {
 		return nil
 	}
