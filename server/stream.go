@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolserver/toolserver/wire/sse"
@@ -22,12 +23,13 @@ type stream struct {
 	session *session // in use until release
 	who     caller
 	out     streamOutput
-	timer   *time.Timer // for the next keep-alive, or when the credentials expire
-	wrote   time.Time   // last; belongs to the goroutine that serves
+	timer   *time.Timer   // for the next keep-alive, or when the credentials expire
+	serving chan struct{} // holds one: the goroutine that serves; what follows belongs to it
+	wrote   time.Time     // last
+	over    bool
 
+	waiting atomic.Bool // a goroutine waits to serve
 	mu      sync.Mutex
-	serving bool // a goroutine serves; after the end, for good
-	again   bool // something has happened since it began to
 	stopped bool
 }
 
@@ -70,7 +72,7 @@ func (s *stream) begin(w http.ResponseWriter, r *http.Request) {
 
 // start makes the stream the one of its session.
 func (s *stream) start(out streamOutput) {
-	s.out, s.wrote = out, time.Now()
+	s.out, s.wrote, s.serving = out, time.Now(), make(chan struct{}, 1)
 	s.timer = time.AfterFunc(keepAliveInterval, s.wake)
 	s.session.carry(s)
 	if s.handler.stopping.Err() != nil { // perhaps after all sessions were closed
@@ -80,14 +82,9 @@ func (s *stream) start(out streamOutput) {
 
 // wake has a goroutine serve what has happened.
 func (s *stream) wake() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.serving {
-		s.again = true
-		return
+	if s.waiting.CompareAndSwap(false, true) {
+		go s.serve()
 	}
-	s.serving = true
-	go s.serve()
 }
 
 // stop ends the stream, soon.
@@ -103,15 +100,13 @@ func (s *stream) stop() {
 
 // serve serves all that has happened, and ends the stream if it is over.
 func (s *stream) serve() {
-	for s.step() {
-		s.mu.Lock()
-		s.serving, s.again = s.again, false
-		done := !s.serving
-		s.mu.Unlock()
-		if done {
-			return
-		}
+	s.serving <- struct{}{}
+	defer func() { <-s.serving }()
+	s.waiting.Store(false)
+	if s.over || s.step() {
+		return
 	}
+	s.over = true
 	s.timer.Stop()
 	s.session.uncarry(s)
 	s.out.Close()
