@@ -59,16 +59,15 @@ func (g *Guard) hold(q request, create, dirs bool, look func(*snapshot, *held) e
 // change has act give a name to something, while nobody else changes a repository, and
 // undoes that if the name may not have it.
 func (q request) change(c *repository.Change, act func() (undo func() error, err error)) error {
-	g := q.guard
-	defer g.enter(c)()
-	if err := g.refused(c.Refused()); err != nil {
+	defer q.policy.enter(c)()
+	if err := q.policy.refused(c.Refused()); err != nil {
 		return q.failure(err)
 	}
 	undo, err := act()
 	if err != nil {
 		return err
 	}
-	if err := g.refused(c.Settled()); err != nil {
+	if err := q.policy.refused(c.Settled()); err != nil {
 		return errors.Join(q.failure(err), undo())
 	}
 	return nil
@@ -195,7 +194,7 @@ func (g *Guard) holdName(path string, reads *Guard) (*held, error) {
 		info := Info{h.real, osfile.Of(h.info)}
 		if reads != nil {
 			other := q
-			other.guard = reads
+			other.policy = reads.policy
 			at := reads.snapshot(true)
 			if _, _, err := at.target(other); err != nil {
 				return err
@@ -214,15 +213,15 @@ func (g *Guard) holdName(path string, reads *Guard) (*held, error) {
 // keeps returns why a name may not be taken from a file: that is protected.
 func (s *snapshot) keeps(info Info) error {
 	if rule, protected := s.protected[info.ID]; protected && info.Mode.IsRegular() {
-		return &Error{Kind: KindDenied, Rule: rule, Reason: s.guard.Reason(rule)}
+		return &Error{Kind: KindDenied, Rule: rule, Reason: s.policy.Reason(rule)}
 	}
 	return nil
 }
 
 // rests reports whether an allowed directory, or the one where relative paths start, is
 // at the canonical path or below it.
-func (g *Guard) rests(real string) bool {
-	return Within(real, g.dir) || slices.ContainsFunc(g.allow, func(r rule) bool { return Within(real, r.real) })
+func (p *policy) rests(real string) bool {
+	return Within(real, p.dir) || slices.ContainsFunc(p.allow, func(r rule) bool { return Within(real, r.real) })
 }
 
 // fits checks where source is to go.
@@ -257,7 +256,7 @@ func (h *held) checkBelow(ctx context.Context, rules []*snapshot, to string, ste
 		q.path = filepath.Join(q.path, rel)
 		at := Info{filepath.Join(h.real, rel), osfile.Of(info)}
 		for _, s := range rules {
-			q.guard = s.guard
+			q.policy = s.policy
 			if name, denied := s.deniedAt(at.Real, at.Mode.IsDir()); denied {
 				return q.denied(name)
 			}
@@ -268,7 +267,7 @@ func (h *held) checkBelow(ctx context.Context, rules []*snapshot, to string, ste
 		if to == "" {
 			return nil
 		}
-		q.guard = h.request.guard
+		q.policy = h.request.policy
 		if at.Mode.IsRegular() {
 			if err := rules[0].suits(wantAppend, at); err != nil {
 				return q.failure(err)

@@ -96,9 +96,9 @@ func (s *snapshot) suits(w want, info Info) error {
 		return &Error{Kind: KindNotAFile, Reason: "is " + kindName(info.Mode) + ", not a regular file"}
 	}
 	if rule, protected := s.protected[info.ID]; protected {
-		return &Error{Kind: KindDenied, Rule: rule, Reason: s.guard.Reason(rule)}
+		return &Error{Kind: KindDenied, Rule: rule, Reason: s.policy.Reason(rule)}
 	}
-	if s.guard.denyHardlinks && info.Links > 1 {
+	if s.policy.denyHardlinks && info.Links > 1 {
 		reason := fmt.Sprintf("has %d names (hard links), and hard links are denied", info.Links)
 		return &Error{Kind: KindDenied, Rule: "hard links", Reason: reason}
 	}
@@ -113,7 +113,7 @@ func (g *Guard) openDir(path string, create bool) (dir, error) {
 	if !create || !errors.Is(err, fs.ErrNotExist) {
 		return d, err
 	}
-	q, name := request{path: path, guard: g}, filepath.Base(path)
+	q, name := request{path: path, guard: g, policy: g.policy}, filepath.Base(path)
 	if rule, denied := g.snapshot(false).deniedBy(path); denied {
 		return nil, q.denied(rule)
 	}

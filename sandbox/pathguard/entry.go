@@ -109,7 +109,7 @@ func (r *rule) governs(at, path string) bool {
 
 // Patterns returns the entries with wildcards as absolute globs for canonical paths. Like
 // any entry each governs what is beneath, too, which a glob says with {,/**} at its end.
-func (g *Guard) Patterns() (allow, deny []string) {
+func (p *policy) Patterns() (allow, deny []string) {
 	list := func(rules []rule) (globs []string) {
 		for _, r := range rules {
 			if r.glob != nil {
@@ -118,17 +118,17 @@ func (g *Guard) Patterns() (allow, deny []string) {
 		}
 		return globs
 	}
-	return list(g.allow), list(g.deny)
+	return list(p.allow), list(p.deny)
 }
 
 // DeniesByGlob reports whether an entry with wildcards denies the canonical path.
-func (g *Guard) DeniesByGlob(path string) bool {
-	return slices.ContainsFunc(g.deny, func(r rule) bool { return r.glob != nil && r.governs(r.real, foldPath(path)) })
+func (p *policy) DeniesByGlob(path string) bool {
+	return slices.ContainsFunc(p.deny, func(r rule) bool { return r.glob != nil && r.governs(r.real, foldPath(path)) })
 }
 
 // AllowedPaths returns the allowed paths that are no globs, without links.
-func (g *Guard) AllowedPaths() (paths []string) {
-	for _, r := range g.allow {
+func (p *policy) AllowedPaths() (paths []string) {
+	for _, r := range p.allow {
 		if r.glob == nil {
 			paths = append(paths, r.real)
 		}

@@ -70,8 +70,9 @@ func shown(path string) string {
 type request struct {
 	path, abs string
 	guard     *Guard
-	dir       bool // a directory is to be listed
-	itself    bool // a symlink at the end is meant itself, and not followed
+	policy    *policy // which has to allow it, of guard or another one
+	dir       bool    // a directory is to be listed
+	itself    bool    // a symlink at the end is meant itself, and not followed
 }
 
 func (q request) error(kind Kind, reason string, cause error) *Error {
@@ -82,7 +83,7 @@ func (q request) error(kind Kind, reason string, cause error) *Error {
 const maxListed = 8
 
 func (q request) outside() *Error {
-	allowed := q.guard.Allowed()
+	allowed := q.policy.Allowed()
 	list := "nothing is allowed"
 	if n := len(allowed); n > maxListed {
 		list = fmt.Sprintf("allowed: %s and %d more", strings.Join(allowed[:maxListed], ", "), n-maxListed)
@@ -93,19 +94,19 @@ func (q request) outside() *Error {
 }
 
 func (q request) denied(rule string) *Error {
-	return &Error{Path: q.path, Kind: KindDenied, Rule: rule, Reason: q.guard.Reason(rule), Allowed: q.guard.Allowed()}
+	return &Error{Path: q.path, Kind: KindDenied, Rule: rule, Reason: q.policy.Reason(rule), Allowed: q.policy.Allowed()}
 }
 
 // Reason says for people what a rule does that [Guard.Denied] or
 // [Guard.Protected] has returned: the sentence goes on behind the path.
-func (g *Guard) Reason(rule string) string {
+func (p *policy) Reason(rule string) string {
 	name, protected := strings.CutPrefix(rule, protectedPrefix)
 	if !protected {
 		return "is denied by the rule " + rule
 	}
 	reason := "is " + rule
-	if g.protection.hint != nil {
-		reason += " (" + g.protection.hint(name) + ")"
+	if p.protection.hint != nil {
+		reason += " (" + p.protection.hint(name) + ")"
 	}
 	return reason
 }
@@ -118,7 +119,7 @@ func (q request) failure(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Path = q.path
 		if e.Kind == KindDenied {
-			e.Allowed = q.guard.Allowed()
+			e.Allowed = q.policy.Allowed()
 		}
 		return e
 	}

@@ -39,7 +39,7 @@ func (g *Guard) Stat(path string) (Info, error) {
 // request checks the form of path and makes it absolute. It stays as it was
 // spelled otherwise, because what ".." means depends on links.
 func (g *Guard) request(path string) (request, error) {
-	q := request{path: path, abs: g.expanded(path), guard: g}
+	q := request{path: path, abs: g.expanded(path), guard: g, policy: g.policy}
 	switch {
 	case path == "":
 		return q, q.error(KindInvalidPath, "is empty: give the path of a file", nil)
@@ -133,8 +133,8 @@ func (s *snapshot) target(q request) (resolved, *rule, error) {
 		return resolved{}, nil, q.denied(name)
 	}
 	t := q.resolve()
-	allowed, ok := s.guard.allowedBy(t.path)
-	if !ok && !(q.dir && s.guard.leads(t.path)) {
+	allowed, ok := s.policy.allowedBy(t.path)
+	if !ok && !(q.dir && s.policy.leads(t.path)) {
 		return t, allowed, q.outside()
 	}
 	if name, denied := s.deniedBy(t.path); denied {
@@ -165,7 +165,7 @@ type Dir struct {
 	Info Info
 
 	denied     []denial // each with the forms that count
-	allowed    *Guard   // nil if all is allowed beneath
+	allowed    *policy  // nil if all is allowed beneath
 	protection *protection
 }
 
@@ -177,7 +177,7 @@ func (g *Guard) OpenDir(path string) (*Dir, error) {
 	}
 	d := &Dir{File: f.File, Info: f.Info, protection: g.protection}
 	if _, whole := g.allowedBy(d.Info.Real); !whole {
-		d.allowed = g
+		d.allowed = g.policy
 	}
 	base := foldPath(f.Info.Real)
 	for _, deny := range g.snapshot(false).deny {
@@ -214,11 +214,11 @@ func (d *Dir) Restricted() bool { return len(d.denied) > 0 || d.allowed != nil }
 
 // DeniesHardlinks reports whether files that have several names are refused,
 // which a walker has to see to itself.
-func (g *Guard) DeniesHardlinks() bool { return g.denyHardlinks }
+func (p *policy) DeniesHardlinks() bool { return p.denyHardlinks }
 
 // Denied reports whether a deny rule or a protected name governs real, an absolute
 // path that was reached without following symlinks, and which one. It does not say
 // that the path is allowed.
-func (g *Guard) Denied(real string) (rule string, denied bool) {
-	return g.snapshot(false).deniedBy(filepath.Clean(real))
+func (p *policy) Denied(real string) (rule string, denied bool) {
+	return p.snapshot(false).deniedBy(filepath.Clean(real))
 }

@@ -60,14 +60,19 @@ type Rules struct {
 
 // A Guard opens files under [Rules]. It is immutable and safe for concurrent use.
 type Guard struct {
+	*policy
+	left  func(path string, err error)
+	files fileSystem
+	swept *sweeps
+}
+
+// A policy is [Rules] made ready: it decides, and opens nothing.
+type policy struct {
 	dir           string
 	allow, deny   []rule
 	denyHardlinks bool
-	protection    *protection // nil if nothing is protected
-	left          func(path string, err error)
-	files         fileSystem
+	protection    *protection              // nil if nothing is protected
 	current       atomic.Pointer[snapshot] // nil before the first use
-	swept         *sweeps
 }
 
 // New returns a Guard for rules. A relative path given to its methods starts
@@ -78,8 +83,8 @@ func New(dir string, rules Rules) (*Guard, error) {
 		return nil, err
 	}
 	g := &Guard{
-		dir: filepath.Clean(dir), denyHardlinks: rules.DenyHardlinks, left: rules.Left, files: platform(),
-		swept: &sweeps{MaxAge: sweepPause, MaxEntries: maxSweeps},
+		policy: &policy{dir: filepath.Clean(dir), denyHardlinks: rules.DenyHardlinks},
+		left:   rules.Left, files: platform(), swept: &sweeps{MaxAge: sweepPause, MaxEntries: maxSweeps},
 	}
 	var err error
 	bases := append([]string{g.dir}, rules.Roots...)
@@ -102,14 +107,11 @@ func New(dir string, rules Rules) (*Guard, error) {
 // With returns a Guard that allows canonical paths, too. What is denied or protected
 // stays so, and a link that is put in the place of such a path is not followed.
 func (g *Guard) With(paths ...string) *Guard {
-	more := &Guard{
-		dir: g.dir, allow: slices.Clone(g.allow), deny: g.deny, denyHardlinks: g.denyHardlinks, protection: g.protection,
-		left: g.left, files: g.files, swept: g.swept,
-	}
+	more := &policy{dir: g.dir, allow: slices.Clone(g.allow), deny: g.deny, denyHardlinks: g.denyHardlinks, protection: g.protection}
 	for _, path := range paths {
 		more.allow = append(more.allow, rule{text: path, real: path})
 	}
-	return more
+	return &Guard{more, g.left, g.files, g.swept}
 }
 
 func validRule(what, path string) error {
@@ -132,15 +134,15 @@ func validPath(what, path string) error {
 }
 
 // Allowed returns the allowed paths, and the globs as they were configured.
-func (g *Guard) Allowed() []string { return g.list((*rule).shown) }
+func (p *policy) Allowed() []string { return p.list((*rule).shown) }
 
 // AllowedBelow returns the allowed paths, and the directories below which globs match.
-func (g *Guard) AllowedBelow() []string { return g.list(func(r *rule) string { return r.text }) }
+func (p *policy) AllowedBelow() []string { return p.list(func(r *rule) string { return r.text }) }
 
-func (g *Guard) list(text func(*rule) string) []string {
-	paths := make([]string, len(g.allow))
-	for i := range g.allow {
-		paths[i] = text(&g.allow[i])
+func (p *policy) list(text func(*rule) string) []string {
+	paths := make([]string, len(p.allow))
+	for i := range p.allow {
+		paths[i] = text(&p.allow[i])
 	}
 	return slices.Compact(paths)
 }

@@ -166,8 +166,8 @@ func (n *Names) Below(path string) (rest []string) {
 // Refused returns the rule that denies or protects what is at path, if there is one;
 // see [Guard.Denied] and [Guard.Protected]. Of wildcards only what they match counts,
 // unless the name at their place is spelt out.
-func (g *Guard) Refused(path string) (rule string, refused bool) {
-	s := g.snapshot(false)
+func (p *policy) Refused(path string) (rule string, refused bool) {
+	s := p.snapshot(false)
 	path = filepath.Clean(path)
 	if !strings.ContainsAny(path, wildcards) {
 		return s.refusedAt(path, "")
@@ -190,14 +190,14 @@ func (g *Guard) Refused(path string) (rule string, refused bool) {
 // absolute and need not exist, or may be: in it, * and ? stand for text in a
 // name, and … for any text, of which nothing is known. The answer is about the
 // moment of the call.
-func (g *Guard) Protected(path string) (rule string, protected bool) {
-	if g.protection == nil {
+func (p *policy) Protected(path string) (rule string, protected bool) {
+	if p.protection == nil {
 		return "", false
 	}
-	s := g.snapshot(true)
+	s := p.snapshot(true)
 	path = filepath.Clean(path)
 	if strings.ContainsAny(path, wildcards) {
-		if rule, protected = g.protection.governs(path, true); protected {
+		if rule, protected = p.protection.governs(path, true); protected {
 			return rule, true
 		}
 		for _, found := range s.expanded(path) {

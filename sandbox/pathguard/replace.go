@@ -268,7 +268,7 @@ func (g *Guard) Append(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	q := request{path: path, guard: g}
+	q := request{path: path, guard: g, policy: g.policy}
 	err = osfile.Append(f.File, data)
 	closing := f.Close()
 	if err != nil {

@@ -56,11 +56,11 @@ func (g *Guard) change(d dir, real, name string, directory bool) *repository.Cha
 const lockWait = 2 * time.Second
 
 // enter keeps others, brokers of commands too, from changing repositories until leave.
-func (g *Guard) enter(c *repository.Change) (leave func()) {
-	if !repository.Concerns(c.Path, c.Name) || g.protection.lock == "" {
+func (p *policy) enter(c *repository.Change) (leave func()) {
+	if !repository.Concerns(c.Path, c.Name) || p.protection.lock == "" {
 		return func() {}
 	}
-	f, err := OpenLock(g.protection.lock)
+	f, err := OpenLock(p.protection.lock)
 	if err != nil {
 		return func() {} // it is looked at afterwards in any case
 	}
@@ -86,11 +86,11 @@ func OpenLock(file string) (*os.File, error) {
 
 // refused returns an [*Error], to be completed by [request.failure], if a rule that a
 // [repository.Change] has returned is in force.
-func (g *Guard) refused(rule string, refused bool) error {
-	if !refused || !g.protection.has(rule) {
+func (p *policy) refused(rule string, refused bool) error {
+	if !refused || !p.protection.has(rule) {
 		return nil
 	}
-	return &Error{Kind: KindDenied, Rule: rule, Reason: g.Reason(rule)}
+	return &Error{Kind: KindDenied, Rule: rule, Reason: p.Reason(rule)}
 }
 
 // contents are what is in a directory. No symlink is followed.

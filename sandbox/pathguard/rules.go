@@ -35,7 +35,7 @@ const maxAge = 10 * time.Millisecond
 
 // snapshot says where the deny rules and protected files of a Guard are at one moment.
 type snapshot struct {
-	guard     *Guard
+	policy    *policy
 	made      time.Time
 	deny      []denial             // also of protected files
 	protected map[osfile.ID]string // the rules of protected files that exist
@@ -48,18 +48,18 @@ type denial struct {
 }
 
 // snapshot returns the shared snapshot, or a new one if it is too old or fresh is set.
-func (g *Guard) snapshot(fresh bool) *snapshot {
-	if s := g.current.Load(); !fresh && s != nil && time.Since(s.made) < maxAge {
+func (p *policy) snapshot(fresh bool) *snapshot {
+	if s := p.current.Load(); !fresh && s != nil && time.Since(s.made) < maxAge {
 		return s
 	}
-	s := &snapshot{guard: g, made: time.Now()}
+	s := &snapshot{policy: p, made: time.Now()}
 	parents := make(map[string]resolved)
-	for i := range g.deny {
-		s.deny = append(s.deny, g.deny[i].denial(parents))
+	for i := range p.deny {
+		s.deny = append(s.deny, p.deny[i].denial(parents))
 	}
-	if g.protection != nil {
+	if p.protection != nil {
 		s.protected = make(map[osfile.ID]string)
-		files := slices.Concat(g.protection.files(), g.protection.named())
+		files := slices.Concat(p.protection.files(), p.protection.named())
 		for i := range files {
 			r := &files[i]
 			s.deny = append(s.deny, r.denial(parents))
@@ -69,7 +69,7 @@ func (g *Guard) snapshot(fresh bool) *snapshot {
 		}
 		delete(s.protected, osfile.ID{}) // of platforms that have none
 	}
-	g.current.Store(s)
+	p.current.Store(s)
 	return s
 }
 
@@ -133,13 +133,13 @@ func (s *snapshot) deniedBy(path string) (rule string, denied bool) { return s.d
 
 // deniedAt is deniedBy of what is a directory or not.
 func (s *snapshot) deniedAt(path string, directory bool) (rule string, denied bool) {
-	if rule, denied = governing(s.deny, path); denied || s.guard.protection == nil {
+	if rule, denied = governing(s.deny, path); denied || s.policy.protection == nil {
 		return rule, denied
 	}
-	if rule, denied = s.guard.protection.names().Match(path, directory); denied {
+	if rule, denied = s.policy.protection.names().Match(path, directory); denied {
 		return rule, true
 	}
-	return s.guard.protection.repository(path, directory)
+	return s.policy.protection.repository(path, directory)
 }
 
 // governing returns the first of the rules that governs the clean path.
@@ -166,7 +166,7 @@ func (s *snapshot) deniedText(abs string) (rule string, denied bool) {
 		names := splitPath(abs)
 		for i := len(names) - 1; i >= 0; i-- {
 			if names[i] == ".." {
-				return s.guard.protection.governs(filepath.Join(names[i+1:]...), false)
+				return s.policy.protection.governs(filepath.Join(names[i+1:]...), false)
 			}
 		}
 	}
@@ -174,9 +174,9 @@ func (s *snapshot) deniedText(abs string) (rule string, denied bool) {
 }
 
 // allowedBy returns the allow rule that holds for the canonical path real.
-func (g *Guard) allowedBy(real string) (r *rule, allowed bool) {
-	for i := range g.allow {
-		if r := &g.allow[i]; r.governs(r.real, real) {
+func (p *policy) allowedBy(real string) (r *rule, allowed bool) {
+	for i := range p.allow {
+		if r := &p.allow[i]; r.governs(r.real, real) {
 			return r, true
 		}
 	}
@@ -184,21 +184,21 @@ func (g *Guard) allowedBy(real string) (r *rule, allowed bool) {
 }
 
 // leads reports whether what is allowed may lie below the canonical directory real.
-func (g *Guard) leads(real string) bool {
-	return slices.ContainsFunc(g.allow, func(r rule) bool { return r.glob != nil && Within(r.real, real) })
+func (p *policy) leads(real string) bool {
+	return slices.ContainsFunc(p.allow, func(r rule) bool { return r.glob != nil && Within(r.real, real) })
 }
 
 // DeniedPaths returns the denied paths and the protected files. Globs and protected
 // names have no paths; see [Guard.Patterns].
-func (g *Guard) DeniedPaths() []string {
+func (p *policy) DeniedPaths() []string {
 	var paths []string
-	for _, r := range g.deny {
+	for _, r := range p.deny {
 		if r.glob == nil {
 			paths = append(paths, r.text)
 		}
 	}
-	if g.protection != nil {
-		for _, r := range g.protection.files() {
+	if p.protection != nil {
+		for _, r := range p.protection.files() {
 			paths = append(paths, r.text)
 			if r.real != r.text {
 				paths = append(paths, r.real)
