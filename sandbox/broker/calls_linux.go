@@ -105,7 +105,7 @@ type request struct {
 const maxPath = 4096
 
 // read copies what a notification is about.
-func (b *session) read(n *notification, c *Call) (r *request, err error) {
+func (k *caller) read(n *notification, c *Call) (r *request, err error) {
 	r = &request{Call: c, tid: int(n.Tid), id: n.ID, dirs: [2]int{unix.AT_FDCWD, unix.AT_FDCWD}}
 	arg := func(i int) uint64 {
 		if i < 0 {
@@ -131,18 +131,18 @@ func (b *session) read(n *notification, c *Call) (r *request, err error) {
 	case c.address > 0:
 		r.address, err = readAddress(r.tid, arg(c.address), uint64(uint32(arg(c.address+1))))
 	case c.path >= 0:
-		r.paths[0], err = b.readString(r.tid, uintptr(arg(c.path)))
+		r.paths[0], err = k.readString(r.tid, uintptr(arg(c.path)))
 	}
 	if err == nil && two {
-		r.paths[1], err = b.readString(r.tid, uintptr(arg(c.path2)))
+		r.paths[1], err = k.readString(r.tid, uintptr(arg(c.path2)))
 	}
 	return r, err
 }
 
 // readString copies a path from the memory of a process.
-func (b *session) readString(pid int, address uintptr) (string, error) {
+func (k *caller) readString(pid int, address uintptr) (string, error) {
 	const page = 4096 // a read that does not cross a page succeeds or fails as a whole
-	buf := b.buffer
+	buf := k.buffer
 	for n := 0; n < maxPath; {
 		size := min(int(page-address%page), maxPath-n)
 		local := unix.Iovec{Base: &buf[n], Len: uint64(size)}

@@ -15,7 +15,7 @@ const replacement = ".toolserver-"
 
 // A directory is the [repository.Dir] of a descriptor.
 type directory struct {
-	*session
+	*caller
 	fd int
 }
 
@@ -32,7 +32,7 @@ func (d directory) Close() { unix.Close(d.fd) }
 
 func (d directory) below(name string) (directory, error) {
 	fd, err := d.openat2(d.fd, name, unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY | unix.O_NOFOLLOW})
-	return directory{d.session, fd}, err
+	return directory{d.caller, fd}, err
 }
 
 func (d directory) List(name string) (names []string, err error) {
@@ -129,23 +129,23 @@ func (b *session) leave() {
 
 // change returns what a repository has to do with a call.
 func (b *session) change(o op, p *place) repository.Change {
-	return repository.Change{Dir: directory{b, p.dir}, Path: path.Dir(p.path), Name: p.name, Directory: o == opMkdir || o == opRename}
+	return repository.Change{Dir: directory{b.caller, p.dir}, Path: path.Dir(p.path), Name: p.name, Directory: o == opMkdir || o == opRename}
 }
 
 // gitConfig reports whether a place is the configuration of a repository.
 func (b *session) gitConfig(p *place) bool {
-	return repository.IsConfig(directory{b, p.dir}, path.Dir(p.path), p.name)
+	return repository.IsConfig(directory{b.caller, p.dir}, path.Dir(p.path), p.name)
 }
 
 // permitRepository reports whether a directory may have the name of to for what git
 // does with it, and returns a function that reports whether it still may, once it has.
 func (b *session) permitRepository(from, to *place) (again func() error, err error) {
-	dir, err := directory{b, from.dir}.below(from.name)
+	dir, err := directory{b.caller, from.dir}.below(from.name)
 	if err != nil {
 		return func() error { return nil }, nil // it is no directory
 	}
 	become := to.name == ".git" && !repository.Is(dir, from.path)
-	hooks := to.name == "hooks" && repository.Is(directory{b, to.dir}, path.Dir(to.path))
+	hooks := to.name == "hooks" && repository.Is(directory{b.caller, to.dir}, path.Dir(to.path))
 	may := func() error {
 		if become && !repository.MayBecome(dir) || hooks && !repository.OnlySamples(dir, ".") {
 			b.record(opRename, to.path, "protected: .git/"+map[bool]string{true: "hooks", false: "config"}[hooks], nil)
@@ -163,7 +163,7 @@ func (b *session) permitRepository(from, to *place) (again func() error, err err
 // replaceConfig replaces the configuration of a repository by a copy of another file,
 // if that adds nothing that runs a program. The command has no descriptor of the copy.
 func (b *session) replaceConfig(from, to *place) error {
-	source, target := directory{b, from.dir}, directory{b, to.dir}
+	source, target := directory{b.caller, from.dir}, directory{b.caller, to.dir}
 	text, perm, err := source.Read(from.name)
 	if err != nil {
 		return err

@@ -115,11 +115,11 @@ func (b *session) hand(r *request, fd int, kind uint32) error {
 		}
 		return b.give(r.id, fd, r.flags)
 	}
-	if kind != unix.S_IFIFO || r.flags&(unix.O_NONBLOCK|unix.O_ACCMODE) != unix.O_RDONLY || b.hasWriter(fd) {
+	if kind != unix.S_IFIFO || r.flags&(unix.O_NONBLOCK|unix.O_ACCMODE) != unix.O_RDONLY || hasWriter(fd) {
 		return give()
 	}
 	b.await(r, none, func() error {
-		if !b.hasWriter(fd) {
+		if !hasWriter(fd) {
 			return errWaits
 		}
 		err := give()
@@ -136,7 +136,7 @@ func (r *request) waits(kind uint32, err error) bool {
 }
 
 // hasWriter reports whether a FIFO is open for writing, or was since it has been open here.
-func (b *session) hasWriter(fifo int) bool {
+func hasWriter(fifo int) bool {
 	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fifo), Events: unix.POLLIN}}, 0); n > 0 && err == nil {
 		return true // there is something to read, or the writer has gone
 	}

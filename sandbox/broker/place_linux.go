@@ -28,7 +28,7 @@ const maxLinks = 40 // as many as Linux follows
 
 // locate finds the place of a path that a thread gave. With follow the place is that of
 // what a link leads to.
-func (b *session) locate(tid, dir int, name string, follow bool) (p place, err error) {
+func (k *caller) locate(tid, dir int, name string, follow bool) (p place, err error) {
 	if name == "" {
 		return p, unix.ENOENT
 	}
@@ -43,7 +43,7 @@ func (b *session) locate(tid, dir int, name string, follow bool) (p place, err e
 		if dir != unix.AT_FDCWD {
 			of = "/proc/" + strconv.Itoa(tid) + "/fd/" + strconv.Itoa(dir)
 		}
-		if at, err = b.open(unix.AT_FDCWD, of, unix.O_PATH|unix.O_CLOEXEC, 0); err != nil {
+		if at, err = k.open(unix.AT_FDCWD, of, unix.O_PATH|unix.O_CLOEXEC, 0); err != nil {
 			if dir != unix.AT_FDCWD && err == unix.ENOENT {
 				err = unix.EBADF
 			}
@@ -58,19 +58,19 @@ func (b *session) locate(tid, dir int, name string, follow bool) (p place, err e
 		}
 		parent, last, as := split(name)
 		p = place{name: last, as: as}
-		p.dir, err = b.directory(tid, at, parent)
+		p.dir, err = k.directory(tid, at, parent)
 		if err != nil {
 			release()
 			return p, err
 		}
-		canonical, err := b.descriptorPath(p.dir)
+		canonical, err := k.descriptorPath(p.dir)
 		if err != nil {
 			p.close()
 			release()
 			return p, err
 		}
 		// The /proc/self of the broker is not that of the command.
-		if rest, own := strings.CutPrefix(canonical+"/", b.self); own {
+		if rest, own := strings.CutPrefix(canonical+"/", k.self); own {
 			p.close()
 			release()
 			at, owned, name = unix.AT_FDCWD, false, "/proc/"+strconv.Itoa(tid)+"/"+rest+last
@@ -82,7 +82,7 @@ func (b *session) locate(tid, dir int, name string, follow bool) (p place, err e
 			release()
 			return p, nil
 		}
-		target, err := b.readlink(p.dir, last)
+		target, err := k.readlink(p.dir, last)
 		if err != nil { // it is no link, or is not there
 			release()
 			return p, nil
@@ -121,9 +121,9 @@ func split(name string) (parent, last, as string) {
 
 // directory opens a directory to look in. A magic link of /proc in front is that of the
 // command; any other is not followed.
-func (b *session) directory(tid, at int, name string) (int, error) {
+func (k *caller) directory(tid, at int, name string) (int, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
-	fd, err := b.openat2(at, name, how)
+	fd, err := k.openat2(at, name, how)
 	if err != unix.ELOOP {
 		return fd, err
 	}
@@ -144,22 +144,22 @@ func (b *session) directory(tid, at int, name string) (int, error) {
 	if words[2] == "fd" && len(words) > 3 {
 		lead = 4
 	}
-	start, err := b.open(unix.AT_FDCWD, "/"+strings.Join(words[:lead], "/"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	start, err := k.open(unix.AT_FDCWD, "/"+strings.Join(words[:lead], "/"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil || len(words) == lead {
 		return start, err
 	}
 	defer unix.Close(start)
-	return b.openat2(start, strings.Join(words[lead:], "/"), how)
+	return k.openat2(start, strings.Join(words[lead:], "/"), how)
 }
 
 // descriptorPath returns the path of what a descriptor is open on.
-func (b *session) descriptorPath(fd int) (string, error) {
-	return b.readlink(unix.AT_FDCWD, descriptorLink(fd))
+func (k *caller) descriptorPath(fd int) (string, error) {
+	return k.readlink(unix.AT_FDCWD, descriptorLink(fd))
 }
 
 func descriptorLink(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-func (b *session) readlink(dir int, name string) (string, error) {
-	n, err := unix.Readlinkat(dir, name, b.buffer)
-	return string(b.buffer[:max(n, 0)]), err
+func (k *caller) readlink(dir int, name string) (string, error) {
+	n, err := unix.Readlinkat(dir, name, k.buffer)
+	return string(k.buffer[:max(n, 0)]), err
 }

@@ -2,13 +2,10 @@ package broker
 
 import (
 	"cmp"
-	"crypto/rand"
-	"encoding/binary"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -18,35 +15,21 @@ import (
 	"github.com/toolserver/toolserver/sandbox/process"
 )
 
-// Pass is what the last argument of a call must be for the filter to let it by: those
-// of the broker, whose threads have the same filter. No command can know it.
-var Pass = sync.OnceValue(func() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:])
-	return binary.LittleEndian.Uint64(b[:])
-})
-
 // maxRefusals is how many refusals of a command are recorded.
 const maxRefusals = 16
 
 // A session serves one command, on one thread.
 type session struct {
 	*Broker
-	listener int
-	lock     int    // negative if there is none
-	entered  bool   // this has it
-	self     string // the directory of this process in /proc, with a slash
-	refused  []process.Refusal
-	made     *atomic.Int64
-	waiting  []*waiting
-	sockets  map[socket]int // descriptors of those that the command made
-	temp     string         // the /tmp of the commands alone, if there is one
-	usual    status         // of this thread, with the umask that it has now
-
-	// What system calls get the addresses of.
-	texts  [2][maxPath + 2]byte
-	how    unix.OpenHow
-	buffer []byte // for what they return
+	*caller
+	replies
+	lock    int  // negative if there is none
+	entered bool // this has it
+	refused []process.Refusal
+	made    *atomic.Int64
+	sockets map[socket]int // descriptors of those that the command made
+	temp    string         // the /tmp of the commands alone, if there is one
+	usual   status         // of this thread, with the umask that it has now
 }
 
 // Serve makes calls for the command whose filter has the listener, on the calling
@@ -54,10 +37,8 @@ type session struct {
 // closes the listener. Lock is the descriptor of confine.Spec.Lock. Temp is a directory of a
 // mount that only commands see, or empty. Made counts the files and names that came to be.
 func (r *Broker) Serve(listener, stop, lock int, temp string, made *atomic.Int64) []process.Refusal {
-	b := &session{Broker: r, listener: listener, lock: lock, made: made, sockets: map[socket]int{}, temp: temp, buffer: make([]byte, maxPath)}
-	self, err := os.Readlink("/proc/self")
-	if err == nil {
-		b.self = "/proc/" + self + "/"
+	b := &session{
+		Broker: r, caller: newCaller(), replies: replies{listener: listener}, lock: lock, made: made, sockets: map[socket]int{}, temp: temp,
 	}
 	b.usual = status{0o022, os.Geteuid(), os.Getegid(), &b.usual}
 	umask := unix.Umask(b.usual.umask)
@@ -66,7 +47,7 @@ func (r *Broker) Serve(listener, stop, lock int, temp string, made *atomic.Int64
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 	fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}, {Fd: int32(stop), Events: unix.POLLIN}}
 	for {
-		next := b.tryWaiting()
+		next := b.tryWaiting(b.interrupted)
 		fds = fds[:2]
 		for _, w := range b.waiting {
 			fds = append(fds, unix.PollFd{Fd: int32(w.fd), Events: unix.POLLOUT}) // negative ones are left out
@@ -120,53 +101,6 @@ func (b *session) serve(n *notification) {
 }
 
 var served = slices.Concat(Calls, Sockets)
-
-type answered struct{}
-
-func (answered) Error() string { return "the answer was sent" }
-
-var errAnswered error = answered{}
-
-type unready struct{}
-
-func (unready) Error() string { return "it would wait" }
-
-// errWaits says that a call is not to be answered yet.
-var errWaits error = unready{}
-
-func (b *session) answer(id uint64, value int, err error) {
-	a := answer{id: id, value: int64(value)}
-	if err != nil {
-		errno, ok := err.(unix.Errno)
-		if !ok {
-			errno = unix.EACCES
-		}
-		a.errno = -int32(errno)
-	}
-	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a)))
-}
-
-// give answers with a descriptor of an open file, and closes that first: a file that this
-// process has open for writing could not be run, nor have a lease.
-func (b *session) give(id uint64, fd, flags int) error {
-	to, err := b.add(id, fd, flags)
-	if err != nil {
-		return err
-	}
-	b.answer(id, to, nil)
-	return errAnswered
-}
-
-// add gives the thread that made a call a descriptor, and closes that here.
-func (b *session) add(id uint64, fd, flags int) (to int, err error) {
-	a := addition{id: id, from: uint32(fd), targetFlags: uint32(flags & unix.O_CLOEXEC)}
-	added, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&a)))
-	unix.Close(fd)
-	if errno != 0 {
-		return -1, errno
-	}
-	return int(added), nil
-}
 
 // record notes a refusal, by what the kernel returned if no rule is given.
 func (b *session) record(o op, path, rule string, err error) {
@@ -273,15 +207,6 @@ func (b *session) do(r *request) error {
 	}
 	b.record(r.op, p.path, "", err)
 	return err
-}
-
-// unlink removes a name that is not to be there.
-func (b *session) unlink(dir int, name string, directory bool) error {
-	flags := uintptr(0)
-	if directory {
-		flags = unix.AT_REMOVEDIR
-	}
-	return b.call(unix.SYS_UNLINKAT, uintptr(dir), b.text(0, name), flags, 0, 0)
 }
 
 // doTwo links or renames.
@@ -419,123 +344,4 @@ func (b *session) doRename(r *request, from, to *place) error {
 	}
 	b.record(r.op, to.path, "", err)
 	return err
-}
-
-// A waiting call is answered later. Nothing here waits for it: it is tried again and again.
-type waiting struct {
-	id    uint64
-	tid   int
-	fd    int          // of a connection that is being made; negative if it is something else
-	try   func() error // [errWaits] if it is not its time yet
-	done  func()
-	pause time.Duration
-	at    time.Time // of the next try
-}
-
-// maxPause is the longest time between two tries.
-const maxPause = 16 * time.Millisecond
-
-// await has a call tried until it does not wait any more, or nobody waits for it. Then it
-// calls done. It is tried sooner if the descriptor fd, unless negative, can be written to.
-func (b *session) await(r *request, fd int, try func() error, done func()) {
-	b.waiting = append(b.waiting, &waiting{r.id, r.tid, fd, try, done, time.Millisecond, time.Now().Add(time.Millisecond)})
-}
-
-// tryWaiting tries the calls that it is time for. It returns when it is for the next one, in
-// milliseconds; -1 if none waits.
-func (b *session) tryWaiting() (next int) {
-	next = -1
-	all := b.waiting
-	if len(all) == 0 {
-		return next
-	}
-	b.waiting = nil // tries may add others
-	for _, w := range all {
-		if wait := time.Until(w.at); wait <= 0 {
-			_, _, gone := unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&w.id)))
-			err := error(errAnswered)
-			if gone == 0 {
-				if err = w.try(); err == errWaits && b.interrupted(w.tid) {
-					err = unix.Errno(512) // ERESTARTSYS: the kernel decides by what handles the signal
-				}
-			}
-			if err != errWaits {
-				if err != errAnswered {
-					b.answer(w.id, 0, err)
-				}
-				w.done()
-				continue
-			}
-			w.pause = min(2*w.pause, maxPause)
-			w.at = time.Now().Add(w.pause)
-		}
-		b.waiting = append(b.waiting, w)
-	}
-	for _, w := range b.waiting {
-		wait := max(1, int(time.Until(w.at)/time.Millisecond))
-		if next < 0 || wait < next {
-			next = wait
-		}
-	}
-	return next
-}
-
-// text returns the address of a copy of a path, with a NUL at its end.
-func (b *session) text(i int, path string) uintptr {
-	n := copy(b.texts[i][:maxPath+1], path)
-	b.texts[i][n] = 0
-	return uintptr(unsafe.Pointer(&b.texts[i][0]))
-}
-
-// call makes a system call past the filter.
-func (b *session) call(number, a0, a1, a2, a3, a4 uintptr) error {
-	_, err := b.result(number, a0, a1, a2, a3, a4)
-	return err
-}
-
-func (b *session) result(number, a0, a1, a2, a3, a4 uintptr) (int, error) {
-	for {
-		result, _, errno := unix.Syscall6(number, a0, a1, a2, a3, a4, uintptr(Pass()))
-		switch errno {
-		case 0:
-			return int(result), nil
-		case unix.EINTR:
-			continue
-		}
-		return -1, errno
-	}
-}
-
-func (b *session) open(dir int, name string, flags int, mode uint32) (int, error) {
-	if flags&unix.O_CREAT == 0 && flags&unix.O_TMPFILE != unix.O_TMPFILE {
-		mode = 0
-	}
-	return b.result(unix.SYS_OPENAT, uintptr(dir), b.text(0, name), uintptr(flags|unix.O_LARGEFILE), uintptr(mode), 0)
-}
-
-// openNoLink opens what is no link, unless the flags ask for the link.
-func (b *session) openNoLink(dir int, name string, flags int, mode uint32) (int, error) {
-	if flags&(unix.O_NOFOLLOW|unix.O_PATH) != 0 {
-		return b.open(dir, name, flags|unix.O_NOFOLLOW, mode)
-	}
-	how := unix.OpenHow{Flags: uint64(flags&knownFlags | unix.O_LARGEFILE), Resolve: unix.RESOLVE_NO_SYMLINKS}
-	if flags&unix.O_CREAT != 0 || flags&unix.O_TMPFILE == unix.O_TMPFILE {
-		how.Mode = uint64(mode & 0o7777)
-	}
-	return b.openat2(dir, name, how)
-}
-
-// knownFlags are those of open(2), which ignores others. Openat2(2) refuses them.
-const knownFlags = unix.O_ACCMODE | unix.O_CREAT | unix.O_EXCL | unix.O_NOCTTY | unix.O_TRUNC | unix.O_APPEND | unix.O_NONBLOCK | unix.O_SYNC |
-	unix.O_ASYNC | unix.O_DIRECT | unix.O_LARGEFILE | unix.O_DIRECTORY | unix.O_NOATIME | unix.O_CLOEXEC | unix.O_TMPFILE
-
-func (b *session) openat2(dir int, name string, how unix.OpenHow) (int, error) {
-	b.how = how
-	for range 100 { // EAGAIN: something moved meanwhile
-		fd, err := b.result(unix.SYS_OPENAT2, uintptr(dir), b.text(0, name), uintptr(unsafe.Pointer(&b.how)), unsafe.Sizeof(b.how), 0)
-		if err != unix.EAGAIN {
-			return fd, err
-		}
-	}
-	return -1, unix.EAGAIN
 }

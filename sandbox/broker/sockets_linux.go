@@ -96,9 +96,9 @@ func named(address []byte) (name string, ok bool) {
 }
 
 // descriptorOf returns a copy of a thread's descriptor.
-func (b *session) descriptorOf(tid, fd int) (int, error) {
+func (k *caller) descriptorOf(tid, fd int) (int, error) {
 	pid := tid
-	if err := b.eachField(tid, func(name string, value []byte) {
+	if err := k.eachField(tid, func(name string, value []byte) {
 		if name == "Tgid" {
 			pid = lastNumber(value)
 		}
@@ -110,7 +110,7 @@ func (b *session) descriptorOf(tid, fd int) (int, error) {
 		return -1, err
 	}
 	defer unix.Close(process)
-	return b.result(unix.SYS_PIDFD_GETFD, uintptr(process), uintptr(fd), 0, 0, 0)
+	return k.result(unix.SYS_PIDFD_GETFD, uintptr(process), uintptr(fd), 0, 0, 0)
 }
 
 // doBind gives a socket its address.
@@ -162,12 +162,12 @@ func (b *session) doBind(r *request) error {
 }
 
 // addressed makes a call about a socket and an address.
-func (b *session) addressed(call uintptr, fd int, address []byte) error {
+func (k *caller) addressed(call uintptr, fd int, address []byte) error {
 	var at *byte
 	if len(address) > 0 {
 		at = &address[0]
 	}
-	return b.call(call, uintptr(fd), uintptr(unsafe.Pointer(at)), uintptr(len(address)), 0, 0)
+	return k.call(call, uintptr(fd), uintptr(unsafe.Pointer(at)), uintptr(len(address)), 0, 0)
 }
 
 // doConnect connects a socket: one with a path to sockets of the commands only. Landlock

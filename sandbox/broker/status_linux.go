@@ -57,36 +57,3 @@ func lastNumber(value []byte) int {
 	n, _ := strconv.Atoi(string(value[bytes.LastIndexByte(value, '\t')+1:]))
 	return n
 }
-
-// interrupted reports whether a signal waits for a thread.
-func (b *session) interrupted(tid int) bool {
-	var pending, not uint64
-	_ = b.eachField(tid, func(name string, value []byte) {
-		bits, _ := strconv.ParseUint(string(value), 16, 64)
-		switch name {
-		case "SigPnd", "ShdPnd":
-			pending |= bits
-		case "SigBlk", "SigIgn":
-			not |= bits
-		}
-	})
-	return pending&^not != 0
-}
-
-// eachField calls f with each line of a thread's status.
-func (b *session) eachField(tid int, f func(name string, value []byte)) error {
-	fd, err := b.open(unix.AT_FDCWD, "/proc/"+strconv.Itoa(tid)+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return unix.ESRCH
-	}
-	n, err := unix.Read(fd, b.buffer) // all of it, which is shorter
-	unix.Close(fd)
-	if err != nil {
-		return unix.ESRCH
-	}
-	for line := range bytes.Lines(b.buffer[:n]) {
-		name, value, _ := bytes.Cut(line, []byte(":"))
-		f(string(name), bytes.TrimSpace(value))
-	}
-	return nil
-}
