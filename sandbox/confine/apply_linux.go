@@ -34,7 +34,7 @@ type starter struct {
 
 func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.ProcAttr, handOver func(fd int) error) (c process.Confined, err error) {
 	p := s.restricted
-	if s.restricted = nil; p != nil && (!bytes.Equal(spec, s.spec) || !p.holds()) {
+	if s.restricted = nil; p != nil && (!bytes.Equal(spec, s.spec) || !p.notes.holds()) {
 		p.release()
 		return c, process.ErrThreadUsed
 	}
@@ -48,13 +48,13 @@ func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.P
 	if p == nil {
 		p = new(*s.plan) // apply changes it
 		p.nobody = s.nobody
-		p.watch()
+		p.notes.watch(p.mounts, p.grants)
 		p.lock, _ = unix.Open(p.Lock, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if p.listener, err = p.apply(handOver); err != nil {
 			p.release()
 			return c, err
 		}
-		p.group()
+		p.notes.group(p.mounts, p.grants)
 	}
 	listener := -1
 	if p.broker != nil { // which closes it
@@ -95,7 +95,7 @@ func (s *starter) serve(p *plan, listener, stop int, made *atomic.Int64) (refuse
 	}
 	// A network would keep the addresses of connections for a while, and covers the times
 	// of what they are over.
-	if p.Network == Loopback || p.Network == Proxied || p.covered || p.left() {
+	if p.Network == Loopback || p.Network == Proxied || p.covered || p.notes.left(p.separated) {
 		p.release()
 		return refused, false
 	}

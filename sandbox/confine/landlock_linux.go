@@ -84,7 +84,7 @@ func (p *plan) addRule(set int, g grant, handled uint64) error {
 		return err
 	}
 	defer unix.Close(fd)
-	m, err := p.note(g.path, fd)
+	m, err := p.notes.note(g.path, fd)
 	if err != nil {
 		return os.NewSyscallError("statx", err)
 	}

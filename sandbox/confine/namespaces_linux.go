@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 const (
@@ -80,7 +82,7 @@ func (p *plan) mount() error {
 			return err
 		}
 	}
-	p.keep(newFileSystem("mqueue", harmless))
+	p.notes.keep(newFileSystem("mqueue", harmless))
 	for i, m := range p.mounts {
 		if err := p.put(m, writable[i]); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -105,7 +107,7 @@ var own = []struct {
 // mountOwn mounts those, unless the plan says something of their directories.
 func (p *plan) mountOwn() error {
 	for _, o := range own {
-		if slices.ContainsFunc(p.mounts, func(m mount) bool { return beneath(m.path, o.path) || beneath(o.path, m.path) }) {
+		if slices.ContainsFunc(p.mounts, func(m mount) bool { return pathguard.Within(o.path, m.path) || pathguard.Within(m.path, o.path) }) {
 			continue
 		}
 		at, err := openPath(o.path)
@@ -120,10 +122,10 @@ func (p *plan) mountOwn() error {
 		if err != nil {
 			return fmt.Errorf("make %s: %w", o.path, err)
 		}
-		p.keep(fd, nil)
+		p.notes.keep(fd, nil)
 		p.grants = append(p.grants, grant{o.rights, o.path})
 		if o.kind == "devpts" { // the device finds the file system beside it
-			p.keep(unix.Openat(fd, "ptmx", unix.O_PATH|unix.O_CLOEXEC, 0))
+			p.notes.keep(unix.Openat(fd, "ptmx", unix.O_PATH|unix.O_CLOEXEC, 0))
 			p.grants = append(p.grants, grant{canRead | canWrite | canDrive, "/dev/ptmx"})
 		}
 		if err := p.attach(fd, at, o.path); err != nil {
@@ -270,7 +272,7 @@ func cloneFd(fd int, path string) (int, error) {
 func (p *plan) attach(tree, at int, path string) error {
 	err := unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|moveToEmptyPath)
 	if err == nil {
-		_, err = p.note(path, tree)
+		_, err = p.notes.note(path, tree)
 	}
 	if err != nil {
 		return fmt.Errorf("mount on %s: %w", path, err)

@@ -9,10 +9,12 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 func inAny(path string, dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(dir string) bool { return beneath(path, dir) })
+	return slices.ContainsFunc(dirs, func(dir string) bool { return pathguard.Within(dir, path) })
 }
 
 // resolveLists follows the links in the lists that may name what does not exist.
@@ -32,7 +34,7 @@ func (s Spec) Astray() (dirs []string) {
 	for _, dir := range s.ExecDirs {
 		real, err := realPath(dir)
 		for _, root := range s.Write {
-			if top, unknown := realPath(root); beneath(dir, root) && (err != nil || unknown != nil || !beneath(real, top)) {
+			if top, unknown := realPath(root); pathguard.Within(root, dir) && (err != nil || unknown != nil || !pathguard.Within(top, real)) {
 				dirs = append(dirs, dir)
 				break
 			}
@@ -104,9 +106,4 @@ func checkPath(path string) error {
 		return fmt.Errorf("the path %.40q... is too long", path)
 	}
 	return nil
-}
-
-// beneath says whether path is dir or below it.
-func beneath(path, dir string) bool {
-	return path == dir || dir == "/" || strings.HasPrefix(path, dir) && path[len(dir)] == '/'
 }

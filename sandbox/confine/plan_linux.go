@@ -29,15 +29,12 @@ type plan struct {
 	nobody   func() int        // see the function
 
 	// Of a thread that was restricted:
-	separated   bool  // it has mounts of its own, and with them shared memory and queues
-	covered     bool  // with covers
-	listener    int   // for the broker; negative if there is none
-	lock        int   // that of Lock; negative if there is none
-	inMemory    []int // file systems in memory that can be written to
-	table       int   // of the mounts of its supervisor
-	own         []root
-	marks       map[string]mark // of all paths but those in directories
-	directories map[string]*directory
+	separated bool  // it has mounts of its own, and with them shared memory and queues
+	covered   bool  // with covers
+	listener  int   // for the broker; negative if there is none
+	lock      int   // that of Lock; negative if there is none
+	inMemory  []int // file systems in memory that can be written to
+	notes     notes
 }
 
 // A grant is a Landlock rule.

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 	"github.com/toolserver/toolserver/sandbox/process"
 )
 
@@ -165,7 +166,9 @@ func (s Spec) Missing(have Support) []Gap {
 func (p *plan) writtenProgramDir() string {
 	for _, dir := range programDirs {
 		dir, err := filepath.EvalSymlinks(dir)
-		written := func(g grant) bool { return g.rights&canWrite != 0 && (beneath(dir, g.path) || beneath(g.path, dir)) }
+		written := func(g grant) bool {
+			return g.rights&canWrite != 0 && (pathguard.Within(g.path, dir) || pathguard.Within(dir, g.path))
+		}
 		if err == nil && p.ExecList && slices.ContainsFunc(p.grants, written) {
 			return dir
 		}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
 
 // Encode resolves the spec against the file system as it is now and returns
@@ -79,7 +81,7 @@ func (p *plan) withoutListed(give rights) rights {
 // is now is granted entry by entry, and of the directory the names.
 func (p *plan) grant(give rights, path string) {
 	give = p.withoutListed(give)
-	holds := func(dir string) bool { return dir != path && beneath(dir, path) }
+	holds := func(dir string) bool { return dir != path && pathguard.Within(path, dir) }
 	switch {
 	case inAny(path, p.programs):
 		give &= canList
@@ -171,7 +173,7 @@ func ProgramDirs() (dirs []string) {
 
 // ownTemp decides whether the command has a /tmp of its own.
 func (p *plan) ownTemp() {
-	says := func(path string) bool { return beneath(temporary, path) || path == temporary }
+	says := func(path string) bool { return pathguard.Within(path, temporary) || path == temporary }
 	if p.Temp == "" || p.WithoutMounts || slices.ContainsFunc(slices.Concat(p.Write, p.Deny, p.ReadOnly), says) {
 		p.Temp = ""
 		return
@@ -202,7 +204,7 @@ func (p *plan) layMounts() {
 		if inAny(path, p.Deny) || inAny(path, p.ReadOnly) {
 			continue
 		}
-		inOther := slices.ContainsFunc(p.Write, func(dir string) bool { return dir != path && beneath(path, dir) && !inAny(dir, p.Deny) })
+		inOther := slices.ContainsFunc(p.Write, func(dir string) bool { return dir != path && pathguard.Within(dir, path) && !inAny(dir, p.Deny) })
 		switch {
 		case path == "/":
 			p.WritableRoot = true
@@ -228,7 +230,7 @@ func (p *plan) layMounts() {
 	for _, path := range p.Deny {
 		info, err := os.Stat(path)
 		listed := p.List && !p.WithoutMounts && err == nil && info.IsDir()
-		if listed || slices.ContainsFunc(p.grants, func(g grant) bool { return g.rights&^canList != 0 && beneath(path, g.path) }) {
+		if listed || slices.ContainsFunc(p.grants, func(g grant) bool { return g.rights&^canList != 0 && pathguard.Within(g.path, path) }) {
 			kinds[path] = mountHidden
 			p.pin(kinds, path)
 		}

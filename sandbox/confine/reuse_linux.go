@@ -37,6 +37,14 @@ type root struct {
 	empty unix.Statx_t
 }
 
+// Notes are what a thread that was restricted found at the paths of its plan.
+type notes struct {
+	table       int // of the mounts of its supervisor
+	own         []root
+	marks       map[string]mark // of all paths but those in directories; nil if nobody asks
+	directories map[string]*directory
+}
+
 // look returns what is at a path, or at itself if that is empty, and does not change by
 // being used.
 func look(at int, path string) (st unix.Statx_t, m mark, err error) {
@@ -46,30 +54,30 @@ func look(at int, path string) (st unix.Statx_t, m mark, err error) {
 }
 
 // watch begins to take notes, in the namespace of the supervisor.
-func (p *plan) watch() {
-	p.marks = map[string]mark{}
-	for _, m := range p.mounts {
-		p.marks[m.path] = mark{}
+func (n *notes) watch(mounts []mount, grants []grant) {
+	n.marks = map[string]mark{}
+	for _, m := range mounts {
+		n.marks[m.path] = mark{}
 	}
-	for _, g := range p.grants {
-		p.marks[g.path] = mark{}
+	for _, g := range grants {
+		n.marks[g.path] = mark{}
 	}
-	p.table, _ = unix.Open("/proc/thread-self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	n.table, _ = unix.Open("/proc/thread-self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 }
 
 // note notes what fd is open on as what was used at path.
-func (p *plan) note(path string, fd int) (m mark, err error) {
-	if _, m, err = look(fd, ""); p.marks != nil {
-		p.marks[path] = m
+func (n *notes) note(path string, fd int) (m mark, err error) {
+	if _, m, err = look(fd, ""); n.marks != nil {
+		n.marks[path] = m
 	}
 	return m, err
 }
 
 // keep notes what is new in a file system of the command's own, if this kernel has that.
-func (p *plan) keep(fd int, err error) {
+func (n *notes) keep(fd int, err error) {
 	if !errors.Is(err, unix.ENODEV) {
 		empty, _, _ := look(fd, "")
-		p.own = append(p.own, root{fd, empty})
+		n.own = append(n.own, root{fd, empty})
 	}
 }
 
@@ -96,29 +104,29 @@ func (p *plan) findInMemory() {
 }
 
 // group puts the notes about what is granted to those of its directories.
-func (p *plan) group() {
-	p.directories = map[string]*directory{}
-	for _, g := range p.grants {
+func (n *notes) group(mounts []mount, grants []grant) {
+	n.directories = map[string]*directory{}
+	for _, g := range grants {
 		dir := filepath.Dir(g.path)
-		if dir == g.path || slices.ContainsFunc(p.mounts, func(m mount) bool { return m.path == g.path }) {
+		if dir == g.path || slices.ContainsFunc(mounts, func(m mount) bool { return m.path == g.path }) {
 			continue
 		}
-		if p.directories[dir] == nil {
-			p.directories[dir] = &directory{paths: map[string]mark{}}
+		if n.directories[dir] == nil {
+			n.directories[dir] = &directory{paths: map[string]mark{}}
 		}
-		p.directories[dir].paths[g.path] = p.marks[g.path]
-		delete(p.marks, g.path)
+		n.directories[dir].paths[g.path] = n.marks[g.path]
+		delete(n.marks, g.path)
 	}
 }
 
 // holds reports whether all paths of the plan are what they were, and nothing else was
 // mounted on the machine.
-func (p *plan) holds() bool {
-	changed, err := unix.Poll([]unix.PollFd{{Fd: int32(p.table), Events: unix.POLLPRI}}, 0)
-	if p.table < 0 || changed != 0 || err != nil || !same(p.marks) {
+func (n *notes) holds() bool {
+	changed, err := unix.Poll([]unix.PollFd{{Fd: int32(n.table), Events: unix.POLLPRI}}, 0)
+	if n.table < 0 || changed != 0 || err != nil || !same(n.marks) {
 		return false
 	}
-	for path, d := range p.directories {
+	for path, d := range n.directories {
 		now, _, err := look(unix.AT_FDCWD, path)
 		if err == nil && now == d.was {
 			continue
@@ -142,9 +150,10 @@ func same(marks map[string]mark) bool {
 	return true
 }
 
-// left reports whether commands left anything for the next one, after their end.
-func (p *plan) left() bool {
-	for _, r := range p.own {
+// left reports whether commands left anything for the next one, after their end, of which a thread
+// that is separated has mounts, and with them shared memory and queues, of its own.
+func (n *notes) left(separated bool) bool {
+	for _, r := range n.own {
 		if now, _, err := look(r.fd, ""); now != r.empty || err != nil {
 			return true
 		}
@@ -158,18 +167,18 @@ func (p *plan) left() bool {
 	_, _, err2 := unix.Syscall6(unix.SYS_SEMCTL, 0, 0, semInfo, uintptr(unsafe.Pointer(&sem)), 0, 0)
 	_, _, err3 := unix.Syscall(unix.SYS_MSGCTL, 0, msgInfo, uintptr(unsafe.Pointer(&msg)))
 	known := func(err unix.Errno) bool { return err == 0 || err == unix.ENOSYS }
-	return p.separated && !(known(err1) && known(err2) && known(err3) && shm[0]+sem[inUse]+msg[0] == 0)
+	return separated && !(known(err1) && known(err2) && known(err3) && shm[0]+sem[inUse]+msg[0] == 0)
 }
 
 // release closes what is kept for another command.
 func (p *plan) release() {
-	for _, r := range p.own {
+	for _, r := range p.notes.own {
 		unix.Close(r.fd)
 	}
 	for _, fd := range p.inMemory {
 		unix.Close(fd)
 	}
-	unix.Close(p.table)
+	unix.Close(p.notes.table)
 	unix.Close(p.listener)
 	unix.Close(p.lock)
 }
