@@ -219,7 +219,7 @@ func (c *Commands) prepare(req *CommandRequest) error {
 	}
 	req.Run.Shell = req.Command // whose message people know if there is no such program
 	if verdict.Plain != nil {
-		for file := range programs.Files(verdict.Plain[0], dir, filepath.SplitList(lookup(req.Run.Env, "PATH"))) {
+		for file := range programs.Files(verdict.Plain[0], dir, filepath.SplitList(process.LookupEnv(req.Run.Env, "PATH"))) {
 			req.Run.Argv, req.Run.Program, req.Run.Shell = verdict.Plain, file, ""
 			break
 		}
@@ -237,7 +237,7 @@ const gitBesideSecrets = `GIT_CONFIG_COUNT=3 GIT_CONFIG_KEY_0=core.checkStat GIT
 // besideSecrets adds to an environment what git needs beside what is hidden, after
 // confine has found that.
 func (c *Commands) besideSecrets(env []string) []string {
-	if !c.protected().hides() || !slices.Contains(c.around().presets, "git") || lookup(env, "GIT_CONFIG_COUNT") != "" {
+	if !c.protected().hides() || !slices.Contains(c.around().presets, "git") || process.LookupEnv(env, "GIT_CONFIG_COUNT") != "" {
 		return env
 	}
 	return append(slices.Clip(env), strings.Fields(gitBesideSecrets)...)
@@ -316,14 +316,4 @@ func (j *Jobs) Of(session string) []*runner.Job {
 		return nil
 	}
 	return j.runner.Jobs(session)
-}
-
-// lookup returns the value of name in env.
-func lookup(env []string, name string) string {
-	for _, v := range env {
-		if value, ok := strings.CutPrefix(v, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }

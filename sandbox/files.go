@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/toolserver/toolserver/sandbox/pathguard"
@@ -69,35 +68,18 @@ func (r *temporaryReader) Stat(path string) (pathguard.Info, error) {
 
 // A Writer is the part of the file system that its owner may write. What may be
 // written may be read through it as well.
-type Writer struct {
-	Reader
-	writes
-}
-
-type writes interface {
-	Replace(path string, content []byte, o pathguard.ReplaceOptions) (created bool, err error)
-	Append(path string, data []byte) error
-	Fill(path string, fill func(*os.File) error, o pathguard.ReplaceOptions) (created bool, err error)
-	MakeDir(path string) (created bool, err error)
-	NewTree(path string, createDirs bool) (*pathguard.Tree, error)
-	Move(ctx context.Context, from, to string, o pathguard.MoveOptions) (replaced bool, err error)
-	Remove(ctx context.Context, path string, recursive bool, before func(real string) error, step func()) error
-	CheckName(path string) (pathguard.Decision, error)
-}
+type Writer struct{ *pathguard.Guard }
 
 // With returns a Reader that may read in directories, too; see [pathguard.Guard.With].
 func (r *Reader) With(dirs ...string) *Reader { return &Reader{r.reads.With(dirs...)} }
 
 // With returns a Writer that may write in directories, too.
-func (w *Writer) With(dirs ...string) *Writer {
-	g := w.reads.With(dirs...)
-	return &Writer{Reader{g}, g}
-}
+func (w *Writer) With(dirs ...string) *Writer { return &Writer{w.Guard.With(dirs...)} }
 
 // Move is [pathguard.Guard.Move] of what from may read, too.
 func (w *Writer) Move(ctx context.Context, from *Reader, source, destination string, o pathguard.MoveOptions) (replaced bool, err error) {
 	o.Reads = from.reads.With()
-	return w.writes.Move(ctx, source, destination, o)
+	return w.Guard.Move(ctx, source, destination, o)
 }
 
 // A guardKey is what a path guard is for.

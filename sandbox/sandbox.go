@@ -136,8 +136,7 @@ func (c Capabilities) Reader() *Reader {
 
 // Writer returns the files that the owner may write.
 func (c Capabilities) Writer() *Writer {
-	g := c.guard(writing)
-	return &Writer{Reader{g}, g}
+	return &Writer{c.guard(writing)}
 }
 
 // Commands returns the commands that the owner may run.

@@ -68,7 +68,7 @@ func (s *surroundings) with(set map[string]string) []string {
 }
 
 // lookup returns the value of a variable.
-func (s *surroundings) lookup(name string) string { return lookup(s.env, name) }
+func (s *surroundings) lookup(name string) string { return process.LookupEnv(s.env, name) }
 
 // path returns where commands find programs.
 func (s *surroundings) path() []string { return filepath.SplitList(s.lookup("PATH")) }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/sandbox/command"
+	"github.com/toolserver/toolserver/sandbox/process"
 )
 
 // newHomes makes a home directory with files, and a workspace.
@@ -145,11 +146,11 @@ func TestBesideSecrets(t *testing.T) {
 			}
 			for _, set := range []map[string]string{nil, {"A": "b"}} {
 				env, err := given(set)
-				if got := lookup(env, "GIT_CONFIG_COUNT"); err != nil || got != test.want || lookup(env, "A") != set["A"] {
+				if got := process.LookupEnv(env, "GIT_CONFIG_COUNT"); err != nil || got != test.want || process.LookupEnv(env, "A") != set["A"] {
 					t.Errorf("got %q, want %q (%v)", got, test.want, err)
 				}
 			}
-			if env, err := given(map[string]string{"GIT_CONFIG_COUNT": "7"}); err != nil || lookup(env, "GIT_CONFIG_COUNT") != "7" || lookup(env, "GIT_CONFIG_KEY_2") != "" {
+			if env, err := given(map[string]string{"GIT_CONFIG_COUNT": "7"}); err != nil || process.LookupEnv(env, "GIT_CONFIG_COUNT") != "7" || process.LookupEnv(env, "GIT_CONFIG_KEY_2") != "" {
 				t.Errorf("got %q, %v", env, err)
 			}
 		})

@@ -57,9 +57,6 @@ func (g *Guard) NewTree(path string, createDirs bool) (t *Tree, err error) {
 	return t, nil
 }
 
-// Real returns the canonical path that the directory will have.
-func (t *Tree) Real() string { return t.real }
-
 // in returns the directory that is to hold rel, and the name there. It refuses what is
 // denied where it will be.
 func (t *Tree) in(rel string, directory bool) (dir, string, error) {

@@ -63,9 +63,9 @@ func MinimalEnv(set map[string]string) []string {
 	return env
 }
 
-// lookupEnv returns the value of the last entry for name: a later one is meant to
+// LookupEnv returns the value of the last entry for name: a later one is meant to
 // win.
-func lookupEnv(env []string, name string) string {
+func LookupEnv(env []string, name string) string {
 	for _, entry := range slices.Backward(env) {
 		if n, v, ok := strings.Cut(entry, "="); ok && n == name {
 			return v

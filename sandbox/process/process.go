@@ -238,7 +238,7 @@ func (s Spec) resolve() (l launch, err error) {
 	if err := l.find(); err != nil {
 		return l, err
 	}
-	if lookupEnv(s.Env, "PWD") == "" { // tells a program the name its directory was reached by
+	if LookupEnv(s.Env, "PWD") == "" { // tells a program the name its directory was reached by
 		l.Env = append(s.Env[:len(s.Env):len(s.Env)], "PWD="+s.Dir)
 	}
 	return l, nil

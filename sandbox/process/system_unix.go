@@ -81,7 +81,7 @@ func (l *launch) find() (err error) {
 		l.argv = []string{filepath.Base(l.path), "-c", "--", l.Shell}
 		return nil
 	}
-	if l.path, err = lookPath(cmp.Or(l.Program, l.Argv[0]), l.Dir, lookupEnv(l.Env, "PATH")); err != nil {
+	if l.path, err = lookPath(cmp.Or(l.Program, l.Argv[0]), l.Dir, LookupEnv(l.Env, "PATH")); err != nil {
 		return startError("find the program", l.Argv[0], err)
 	}
 	l.argv = l.Argv

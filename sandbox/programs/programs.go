@@ -162,8 +162,13 @@ func (f *Finder) noteUnreachable(name string) {
 
 // find returns the files that a name may run: a shell runs the first on the path, but
 // programs may look elsewhere.
-func (f *Finder) find(name string) []string {
-	return unique(slices.Collect(Files(name, f.Work, slices.Concat(f.Path, f.Dirs))))
+func (f *Finder) find(name string) (files []string) {
+	for file := range Files(name, f.Work, slices.Concat(f.Path, f.Dirs)) {
+		if !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	return files
 }
 
 // Of returns the files that may be started under lists, and
@@ -279,14 +284,4 @@ func (f *Finder) Unusables() (list []string) {
 		list = append(list, f.Unusable(name, "")+"; make it readable for the user of the server, or leave the program out of allowed_commands")
 	}
 	return list
-}
-
-// unique returns what is in a list, each once.
-func unique(list []string) (all []string) {
-	for _, text := range list {
-		if !slices.Contains(all, text) {
-			all = append(all, text)
-		}
-	}
-	return all
 }
