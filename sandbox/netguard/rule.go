@@ -1,6 +1,11 @@
 package netguard
 
-import "net/netip"
+import (
+	_ "embed"
+	"net/netip"
+	"strings"
+	"sync"
+)
 
 // A Rule is why an address, or a URL before it is resolved, is refused: one of
 // those below, which start with "network.", or the name of a list.
@@ -34,46 +39,36 @@ const (
 	Port     Rule = "network.port"
 )
 
-// special are the networks that are not the public internet, the more specific
-// first: the registries IANA keeps of special-purpose addresses (RFC 6890), and
-// where clouds have their metadata services. What a rule means follows "which is".
-var special = []struct {
-	rule     Rule
-	means    string
-	networks []netip.Prefix
-}{
-	{Metadata, "the metadata service of a cloud", prefixes(
-		"169.254.169.254/32", "fe80::a9fe:a9fe/128", // most clouds, OpenStack
-		"169.254.169.253/32", "169.254.170.2/32", "169.254.170.23/32", "fd00:ec2::/32", // AWS
-		"169.254.169.252/32", "fd20:ce::254/128", // Google Cloud
-		"168.63.129.16/32",                            // Azure, a public address
-		"100.100.100.200/32", "fd00:100::100:200/128", // Alibaba Cloud
-		"192.0.0.192/32", "fd00:c1::a9fe:a9fe/128", // Oracle Cloud
-		"169.254.0.23/32",                     // Tencent Cloud
-		"169.254.42.42/32", "fd00:42::42/128", // Scaleway
-		"fd00:a9fe:a9fe::1/128", // Akamai
-	)},
-	{Loopback, "this machine", prefixes("127.0.0.0/8", "::1/128")},
-	{Private, "a private network", prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10")},
-	{LinkLocal, "the local link", prefixes("169.254.0.0/16", "fe80::/10")},
-	{CGNAT, "a carrier's shared address space", prefixes("100.64.0.0/10")},
-	{Unspecified, "no address; systems take it for this machine", prefixes("0.0.0.0/8", "::/128")},
-	{Multicast, "a multicast group", prefixes("224.0.0.0/4", "ff00::/8")},
-	{Broadcast, "the broadcast address", prefixes("255.255.255.255/32")},
-	{Documentation, "an example of documentation",
-		prefixes("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20")},
-	{Benchmarking, "a network for benchmarks", prefixes("198.18.0.0/15", "2001:2::/48")},
-	{SixToFour, "a 6to4 tunnel", prefixes("192.88.99.0/24", "2002::/16")},
-	{Teredo, "a Teredo tunnel", prefixes("2001::/32")},
-	{NAT64, "a local translation of IPv4 addresses", prefixes("64:ff9b:1::/48")},
-	{Reserved, "reserved and not on the public internet", prefixes("192.0.0.0/24", "240.0.0.0/4", "100::/64", "2001::/23")},
-	{Zone, "an address with a zone, which is on the local link", nil},
-	{ISATAP, "an ISATAP tunnel to an address that is not public", nil},
+//go:embed networks.txt
+var networkLines string
+
+// A networks is a line of networks.txt.
+type networks struct {
+	rule  Rule
+	means string
+	list  []netip.Prefix
 }
+
+// special are the lines of networks.txt, whose head describes them.
+var special = sync.OnceValue(func() (all []networks) {
+	for line := range strings.Lines(networkLines) {
+		rule, rest, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if !strings.HasPrefix(rule, "network.") {
+			continue
+		}
+		means, list, _ := strings.Cut(rest, ":")
+		n := networks{rule: Rule(rule), means: means}
+		for network := range strings.FieldsSeq(list) {
+			n.list = append(n.list, netip.MustParsePrefix(network))
+		}
+		all = append(all, n)
+	}
+	return all
+})
 
 // means says what a rule is about.
 func (r Rule) means() string {
-	for _, s := range special {
+	for _, s := range special() {
 		if s.rule == r {
 			return s.means
 		}
@@ -114,14 +109,6 @@ func plain(addr netip.Addr) netip.Addr {
 	return addr
 }
 
-func prefixes(texts ...string) []netip.Prefix {
-	all := make([]netip.Prefix, len(texts))
-	for i, text := range texts {
-		all[i] = netip.MustParsePrefix(text)
-	}
-	return all
-}
-
 // ruleFor returns the rule that keeps clients from an address, or "" for one that
 // is public.
 func ruleFor(addr netip.Addr) Rule {
@@ -129,8 +116,8 @@ func ruleFor(addr netip.Addr) Rule {
 		return Zone
 	}
 	addr = addr.Unmap()
-	for _, s := range special {
-		for _, network := range s.networks {
+	for _, s := range special() {
+		for _, network := range s.list {
 			if network.Contains(addr) {
 				return s.rule
 			}
