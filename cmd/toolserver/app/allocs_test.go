@@ -20,7 +20,7 @@ func TestAllocations(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	serve() // fills pools and caches
+	serve()                                          // fills pools and caches
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would empty the pools
 	var n, size uint64
 	for range 5 { // on a busy machine, calls are handed to goroutines of their own

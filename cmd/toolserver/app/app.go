@@ -4,19 +4,19 @@ package app
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/toolserver/toolserver/cmd/toolserver/logging"
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/osfile"
-	"github.com/toolserver/toolserver/outbound/signin"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/confine"
 	"github.com/toolserver/toolserver/sandbox/process"
@@ -60,33 +60,30 @@ func RunChild() (code int, isChild bool) {
 
 // App is the program put together from a configuration.
 type App struct {
+	*inForce
+	Servers *Servers // other MCP servers
+
 	program  Program
 	self     string // path of this program, "" if that is unknown
 	started  time.Time
-	log      *zap.Logger // and the record
-	plain    *zap.Logger // what the server is like, which is no event
+	journal  *journal
 	exec     *domain.Executor
-	record   *logging.Record // nil if none is kept
 	results  *domain.ResultStore
 	launcher *process.Launcher
 	runner   *runner.Runner
 	kernel   *sandbox.Kernel
 	selector *jq.Selector
-	server   *server.Server // nil until serve makes it
-	errors   string         // of the command line, instead of what the configuration says
 
 	mu       sync.Mutex // held while a configuration is applied
 	families tools.Families
-	servers  upstream.Manager
-	attached bool     // the sources whose offers may change are in the registry
 	secrets  []string // besides those of the configuration
-	now      atomic.Pointer[state]
-	unlisted missingLog
 
-	hadTokens atomic.Bool                   // the configuration has had tokens
-	auth      atomic.Pointer[authenticator] // nil unless HTTP is served
-	public    atomic.Pointer[signin.Pages]  // nil unless HTTP is served at a public address
+	hadTokens atomic.Bool             // the configuration has had tokens
+	serving   atomic.Pointer[serving] // without a server until Serve
 }
+
+// inForce has the configuration that is in force.
+type inForce struct{ now atomic.Pointer[state] }
 
 // state is what is in force of a configuration, except what the registry has.
 type state struct {
@@ -99,28 +96,43 @@ type state struct {
 	warnings []string // about the configuration
 }
 
+// Config returns the configuration in force.
+func (f *inForce) Config() *config.Loaded { return f.now.Load().config }
+
+// User returns the caller on stdio and the command line.
+func (f *inForce) User() domain.Principal { return f.now.Load().user }
+
+// Layers returns the sandbox layers that enforce the policy in force.
+func (f *inForce) Layers() domain.SandboxLayers { return f.now.Load().box.Layers() }
+
 // New puts the program together. The caller closes it.
 func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
 	self, err := process.Self()
 	if err != nil {
 		log.Warn("commands run without a supervisor", zap.Error(err))
 	}
+	registry, err := domain.NewRegistry()
+	if err != nil {
+		return nil, err
+	}
 	a := &App{
-		program: program, self: self, selector: jq.New(self), started: time.Now(), log: log, plain: log, results: domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
+		inForce: &inForce{}, program: program, self: self, selector: jq.New(self), started: time.Now(),
+		results:  domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
 		launcher: process.NewLauncher(process.Options{Supervisor: self, Wrap: confine.Wrap}),
 	}
+	a.serving.Store(&serving{})
 	a.results.Unnamed = osfile.Unnamed
 	a.runner = runner.New(a.launcher, runner.Options{})
 	a.kernel = sandbox.NewKernel(a.runner)
 	a.kernel.Left = func(path string, err error) {
 		log.Warn("a temporary file could not be removed", zap.String("path", path), zap.Error(err))
 	}
-	registry, err := domain.NewRegistry()
-	if err != nil {
-		return nil, err
+	a.journal = &journal{inForce: a.inForce, log: log, plain: log, registry: registry}
+	a.Servers = &Servers{inForce: a.inForce, registry: registry, others: program.Sources}
+	a.exec = domain.NewExecutor(registry, a.results, cfg.Executor(cfg.Secrets), a.journal.call)
+	if cfg.Logging.Record {
+		a.exec.Begun = a.journal.keep(cfg, program.Version, a.started)
 	}
-	a.exec = domain.NewExecutor(registry, a.results, cfg.Executor(cfg.Secrets), a.recordCall)
-	a.keepRecord(cfg)
 	if err := a.apply(cfg); err != nil {
 		a.Close()
 		return nil, err
@@ -145,11 +157,11 @@ func (a *App) Close() {
 	a.closeSignIns()
 	a.launcher.Close()
 	if err := a.kernel.Close(); err != nil {
-		a.log.Warn("temporary files of commands could not be removed", zap.Error(err))
+		a.journal.log.Warn("temporary files of commands could not be removed", zap.Error(err))
 	}
 	a.results.Close()
-	if a.record != nil {
-		a.record.Close()
+	if a.journal.record != nil {
+		a.journal.record.Close()
 	}
 }
 
@@ -170,8 +182,10 @@ func (a *App) apply(cfg *config.Loaded) error {
 	if err != nil {
 		return err
 	}
-	servers := a.servers.Prepare(cfg.Servers, upstream.Deps{
-		Sandbox: box.Sandbox, Policy: box.Policy, Version: a.program.Version, Log: a.log, Lines: a.plain, Host: a.host(cfg),
+	a.Servers.mu.Lock()
+	defer a.Servers.mu.Unlock()
+	servers := a.Servers.manager.Prepare(cfg.Servers, upstream.Deps{
+		Sandbox: box.Sandbox, Policy: box.Policy, Version: a.program.Version, Log: a.journal.log, Lines: a.journal.plain, Host: a.host(cfg),
 	})
 	warnings, err := a.checkNames(cfg, append(update.Offers(), servers.Offers()...))
 	if err != nil {
@@ -179,28 +193,28 @@ func (a *App) apply(cfg *config.Loaded) error {
 	}
 	warnings = append(warnings, cfg.Warnings()...)
 	for _, w := range warnings {
-		a.log.Warn(w)
+		a.journal.log.Warn(w)
 	}
 	if err := cfg.Prepare(); err != nil {
-		a.log.Error("commands may write where the user's configuration and trust are kept, and what is there now could not be noted", zap.Error(err))
+		a.journal.log.Error("commands may write where the user's configuration and trust are kept, and what is there now could not be noted", zap.Error(err))
 	}
 	before := a.now.Swap(&state{cfg, tokens, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box, warnings})
 	box.TakeEffect()
 	settings := a.settings(cfg)
 	revision := domain.Revision{Settings: &settings, Add: update.Changed}
-	if a.attached {
+	if a.Servers.attached {
 		revision.Add, revision.Remove = append(revision.Add, servers.Changed...), servers.Removed
 	}
 	a.exec.Registry.Apply(revision)
 	update.Commit()
 	servers.Commit()
-	if a.server != nil {
-		a.server.ErrorsAsResults.Store(cmp.Or(a.errors, cfg.Errors) == "result")
+	if s := a.serving.Load(); s.server != nil {
+		s.server.ErrorsAsResults.Store(cmp.Or(s.Errors, cfg.Errors) == "result")
 	}
 	if !tokens.Empty() {
 		a.hadTokens.Store(true)
 	} else if before != nil && !before.tokens.Empty() {
-		a.log.Warn("the configuration no longer has tokens: HTTP requests are rejected until it has; a restarted server creates a token for its run")
+		a.journal.log.Warn("the configuration no longer has tokens: HTTP requests are rejected until it has; a restarted server creates a token for its run")
 	}
 	return nil
 }
@@ -226,7 +240,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 				Config:        func() (string, error) { return string(a.now.Load().config.Show()), nil },
 				ConfigChanged: a.watchConfiguration,
 				Health:        a.health,
-				Upstreams:     a.upstreams, UpstreamsChanged: a.watchUpstreams,
+				Upstreams:     a.Servers.seen, UpstreamsChanged: a.Servers.watch,
 			},
 		},
 		Sandbox: box, Settings: cfg.ToolSettings(),
@@ -287,15 +301,6 @@ func (a *App) checkNames(cfg *config.Loaded, offers []domain.Offer) (warnings []
 	return cfg.CheckNames(names)
 }
 
-// Config returns the configuration in force.
-func (a *App) Config() *config.Loaded { return a.now.Load().config }
-
-// User returns the caller on stdio and the command line.
-func (a *App) User() domain.Principal { return a.now.Load().user }
-
-// Layers returns the sandbox layers that enforce the policy in force.
-func (a *App) Layers() domain.SandboxLayers { return a.now.Load().box.Layers() }
-
 // Executor returns what runs calls, with the registry of everything offered.
 func (a *App) Executor() *domain.Executor { return a.exec }
 
@@ -315,4 +320,20 @@ func (a *App) told(p domain.Principal) []*domain.Tool {
 func (a *App) Callable(p domain.Principal) []*domain.Tool {
 	catalog := a.exec.Registry.Catalog()
 	return slices.DeleteFunc(slices.Clone(catalog.Tools()), func(t *domain.Tool) bool { return catalog.Why(p, t.Name) != "" })
+}
+
+// Warnings returns the warnings about the configuration in force, without those about tools
+// that have become available since.
+func (a *App) Warnings() []string {
+	catalog := a.exec.Registry.Catalog()
+	return slices.DeleteFunc(slices.Clone(a.now.Load().warnings), func(warning string) bool {
+		return slices.ContainsFunc(catalog.Tools(), func(t *domain.Tool) bool {
+			return strings.Contains(warning, fmt.Sprintf("there is no tool %q;", cmp.Or(t.Offered, t.Name)))
+		})
+	})
+}
+
+// Note records what a principal, by its ID, has done besides calls.
+func (a *App) Note(what, principal string, fields ...zap.Field) {
+	a.journal.log.Debug(what, append(fields, zap.String("principal", principal))...)
 }

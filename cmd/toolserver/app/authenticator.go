@@ -19,13 +19,14 @@ import (
 type authenticator struct {
 	app      *App
 	insecure bool
+	public   bool           // sign-in pages are
 	run      *server.Tokens // nil if there is none
 	token    string         // of run
 	refusals refusals
 }
 
 func newAuthenticator(a *App, insecure bool) *authenticator {
-	auth := &authenticator{app: a, insecure: insecure, refusals: refusals{log: a.log}}
+	auth := &authenticator{app: a, insecure: insecure, refusals: refusals{log: a.journal.log}}
 	if insecure || a.hadTokens.Load() {
 		return auth
 	}
@@ -50,7 +51,7 @@ func (auth *authenticator) announce(w io.Writer, url string) {
 			`{"mcpServers": {"toolserver": {"type": "http", "url": %q, "headers": {"Authorization": "Bearer %s"}}}}`+"\n", url, auth.token)
 	case !auth.required():
 		fmt.Fprintln(w, "toolserver: WARNING: --insecure-no-auth: every client that can connect, including other users of this machine, may use every tool")
-		auth.app.log.Warn("serving without authentication", zap.String("url", url))
+		auth.app.journal.log.Warn("serving without authentication", zap.String("url", url))
 	}
 }
 
@@ -73,6 +74,24 @@ func (auth *authenticator) Authenticate(authorization string) (domain.Principal,
 	return auth.app.User(), nil
 }
 
+// prover returns what checks that somebody at a sign-in page is a principal: that they know its bearer token. It is nil for
+// who starts this server themselves, unless the page is public, and for who needs no token, as without HTTP.
+func (auth *authenticator) prover(principal string) func(credential string) bool {
+	if auth == nil {
+		return nil
+	}
+	if now := auth.app.now.Load(); principal == now.user.ID && !auth.public || principal == now.anyone.ID {
+		return nil
+	}
+	return func(credential string) bool {
+		p, challenge := auth.Authenticate("Bearer " + credential)
+		if challenge != nil {
+			auth.refusals.note("a sign-in page", challenge)
+		}
+		return challenge == nil && p.ID == principal
+	}
+}
+
 // knows reports whether anybody can authenticate as a principal, by its ID.
 func (auth *authenticator) knows(principal string) bool {
 	now := auth.app.now.Load()
@@ -89,7 +108,7 @@ func (auth *authenticator) knows(principal string) bool {
 func (auth *authenticator) revoke(before *state) {
 	for _, id := range append(before.tokens.Principals(), before.user.ID, before.anyone.ID) {
 		if !auth.knows(id) {
-			auth.app.server.Revoke(id)
+			auth.app.serving.Load().server.Revoke(id)
 		}
 	}
 }

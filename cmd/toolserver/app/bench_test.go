@@ -33,7 +33,7 @@ func BenchmarkBuild(b *testing.B) {
 }
 
 // served returns the product, put together as serve does it, with its log on.
-func served(b testing.TB) *App {
+func served(b testing.TB) *serving {
 	b.Helper()
 	b.Chdir(b.TempDir())
 	b.Setenv("XDG_STATE_HOME", b.TempDir()) // of the record
@@ -58,8 +58,7 @@ func served(b testing.TB) *App {
 		log.Close()
 		file.Close()
 	})
-	a.newServer()
-	return a
+	return a.serves(ServeOptions{})
 }
 
 // repeated is the same line, as often as it is asked for, but for its id: two
@@ -126,7 +125,7 @@ func BenchmarkHTTP(b *testing.B) {
 		b.Run(fmt.Sprintf("echo, modern %v", modern), func(b *testing.B) {
 			a := served(b)
 			h := a.server.Handler(b.Context(), server.HTTPOptions{
-				Path: "/mcp", SessionTTL: 1 << 40, MaxSessions: 10, Authenticator: newAuthenticator(a, true),
+				Path: "/mcp", SessionTTL: 1 << 40, MaxSessions: 10, Authenticator: newAuthenticator(a.App, true),
 			})
 			header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
 			meta := ""

@@ -37,11 +37,11 @@ func (c *certificate) watch(ctx context.Context) {
 func (c *certificate) renew() {
 	cert, err := c.app.Config().Certificate()
 	if err != nil || cert == nil {
-		c.app.log.Warn("the certificate cannot be used as it is now; the old one stays in use", zap.Error(err))
+		c.app.journal.log.Warn("the certificate cannot be used as it is now; the old one stays in use", zap.Error(err))
 		return
 	}
 	c.now.Store(cert)
-	c.app.log.Info("certificate loaded", zap.Time("expires", cert.Leaf.NotAfter))
+	c.app.journal.log.Info("certificate loaded", zap.Time("expires", cert.Leaf.NotAfter))
 }
 
 func (c *certificate) config() *tls.Config {

@@ -20,37 +20,27 @@ func (a *App) Google() (*signin.Accounts, error) {
 	if accounts := a.families.Accounts(); accounts != nil {
 		return accounts, nil
 	}
-	return nil, errors.New("there are no credentials for Google: set GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET, or google.credentials_file in the configuration (docs/google.md says how to get them)")
+	return nil, errors.New("there are no credentials for Google: set GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET, " +
+		"or google.credentials_file in the configuration (docs/google.md says how to get them)")
 }
 
 // host returns what sign-ins know of this server.
 func (a *App) host(cfg *config.Loaded) pages.Host {
-	step := func(principal, to, step string) {
-		a.Note("sign-in", principal, zap.String("server", to), zap.String("reason", step))
-	}
-	return pages.Host{Step: step, Serving: func() bool { return a.server != nil }, Prove: a.prover, Public: a.public.Load, PublicURL: cfg.Server.PublicURL, Keeping: cfg.SignIns}
-}
-
-// prover returns what checks that somebody at a sign-in page is a principal: that they know its bearer token. It is nil for
-// who starts this server themselves, unless the page is public, and for who needs no token.
-func (a *App) prover(principal string) func(credential string) bool {
-	auth := a.auth.Load()
-	if auth == nil || principal == a.User().ID && a.public.Load() == nil || principal == a.now.Load().anyone.ID {
-		return nil
-	}
-	return func(credential string) bool {
-		p, challenge := auth.Authenticate("Bearer " + credential)
-		if challenge != nil {
-			auth.refusals.note("a sign-in page", challenge)
-		}
-		return challenge == nil && p.ID == principal
+	return pages.Host{
+		Step: func(principal, to, step string) {
+			a.Note("sign-in", principal, zap.String("server", to), zap.String("reason", step))
+		},
+		Serving:   func() bool { return a.serving.Load().server != nil },
+		Prove:     func(principal string) func(credential string) bool { return a.serving.Load().auth.prover(principal) },
+		Public:    func() *pages.Pages { return a.serving.Load().public },
+		PublicURL: cfg.Server.PublicURL, Keeping: cfg.SignIns,
 	}
 }
 
 // openBrowser opens a browser for who uses this server over stdio: over HTTP the person may be elsewhere, and on the command
 // line they are asked.
 func (a *App) openBrowser(address string) {
-	if a.server != nil && a.auth.Load() == nil {
+	if s := a.serving.Load(); s.server != nil && s.auth == nil {
 		OpenBrowser(address)
 	}
 }

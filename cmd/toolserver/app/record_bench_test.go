@@ -15,8 +15,8 @@ func BenchmarkRecord(b *testing.B) {
 			b.Run(fmt.Sprintf("%s %t", tool.name, kept), func(b *testing.B) {
 				a := served(b)
 				if !kept {
-					a.record.Close()
-					a.log, a.exec.Begun = a.plain, nil
+					a.journal.record.Close()
+					a.journal.log, a.exec.Begun = a.journal.plain, nil
 				}
 				line := fmt.Sprintf(`{"jsonrpc":"2.0","id":100000,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool.name, tool.args) + "\n"
 				b.ReportAllocs()

@@ -59,7 +59,7 @@ func (r *reloader) hangup(ctx context.Context) {
 	if file := r.app.Config().File; file == "" || filewatch.Settled(ctx, file) {
 		r.reload(false)
 	} else if ctx.Err() == nil {
-		r.app.log.Warn("the configuration file is still being written; it is applied when it is complete", zap.String("file", file))
+		r.app.journal.log.Warn("the configuration file is still being written; it is applied when it is complete", zap.String("file", file))
 	}
 }
 
@@ -84,7 +84,7 @@ func (r *reloader) reload(onlyTrust bool) {
 	defer r.mu.Unlock()
 	old := r.app.Config()
 	if old.File == "" {
-		r.app.log.Info("nothing to reload: there is no configuration file")
+		r.app.journal.log.Info("nothing to reload: there is no configuration file")
 		return
 	}
 	now, _ := os.Stat(old.File)
@@ -103,22 +103,22 @@ func (r *reloader) reload(onlyTrust bool) {
 		err = r.app.apply(cfg)
 	}
 	if untrusted, ok := errors.AsType[*config.Unused](err); ok {
-		r.app.log.Warn("the configuration file is not trusted as it is now; the old one stays in force", zap.Error(untrusted))
+		r.app.journal.log.Warn("the configuration file is not trusted as it is now; the old one stays in force", zap.Error(untrusted))
 		return
 	}
 	if err != nil {
-		r.app.log.Error("the configuration is wrong; the old one stays in force", zap.Error(err))
+		r.app.journal.log.Error("the configuration is wrong; the old one stays in force", zap.Error(err))
 		return
 	}
-	r.app.logOrigin(r.app.log, "configuration reloaded")
-	if auth := r.app.auth.Load(); auth != nil {
-		auth.revoke(before)
+	r.app.journal.origin(r.app.journal.log, "configuration reloaded")
+	if s := r.app.serving.Load(); s.auth != nil {
+		s.auth.revoke(before)
 	}
 	if !reflect.DeepEqual(old.Sandbox, cfg.Sandbox) || !reflect.DeepEqual(old.ToolSections, cfg.ToolSections) {
-		r.app.logLayers()
+		r.app.journal.layers()
 	}
 	if needsRestart(old, cfg) {
-		r.app.log.Warn("changes of logging and of server (except tokens) require a restart")
+		r.app.journal.log.Warn("changes of logging and of server (except tokens) require a restart")
 	}
 }
 
@@ -135,7 +135,7 @@ func (r *reloader) mayBeForged(now os.FileInfo) bool {
 func (r *reloader) refuse(now os.FileInfo) {
 	r.seen, r.suspect = now, true
 	r.app.runner.Interrupt()
-	r.app.log.Error("the configuration file was replaced, and a running command could have written the new one: "+
+	r.app.journal.log.Error("the configuration file was replaced, and a running command could have written the new one: "+
 		"the old configuration stays in force, and the command was terminated; review the file and save it again", zap.String("file", r.app.Config().File))
 }
 

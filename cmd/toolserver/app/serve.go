@@ -65,22 +65,31 @@ const layersPause = 100 * time.Millisecond
 // parentCheck is how often the parent process is looked for.
 const parentCheck = time.Second
 
+// serving is a program that serves clients.
+type serving struct {
+	*App
+	ServeOptions
+	server *server.Server
+	auth   *authenticator // nil unless HTTP is served
+	public *signin.Pages  // nil unless HTTP is served at a public address
+}
+
 // Serve serves clients until ctx ends, a signal arrives or, over stdio, the
 // client is gone.
 func (a *App) Serve(ctx context.Context, o ServeOptions) error {
-	a.logOrigin(a.plain, "configuration")
-	if len(a.Servers()) > 0 {
+	a.journal.origin(a.journal.plain, "configuration")
+	servers := a.Servers.All()
+	if len(servers) > 0 {
 		debug.SetGCPercent(gatewayGCPercent)
 	}
-	a.Attach()
-	a.errors = o.Errors
-	a.newServer()
+	a.Servers.Attach(servers, true)
+	s := a.serves(o)
 	ctx, ended := context.WithCancel(ctx)
 	// The first calls could leave none for finding out what the kernel offers: commands
 	// would then run without it.
 	few := osfile.Descriptors() < manyDescriptors
 	if few {
-		a.logLayers()
+		a.journal.layers()
 	}
 	logged := make(chan struct{})
 	go func() {
@@ -90,39 +99,49 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 		case <-ctx.Done():
 		}
 		if !few {
-			a.logLayers()
+			a.journal.layers()
 		}
-		a.logMissing()
+		a.journal.missing()
 	}()
 	defer func() { ended(); <-logged }()
-	defer a.exec.Registry.OnChange(func(domain.Change) { a.logMissing() })()
+	defer a.exec.Registry.OnChange(func(domain.Change) { a.journal.missing() })()
 	if o.HTTP != "" {
-		return a.serveHTTP(ctx, o)
+		return s.overHTTP(ctx)
 	}
-	return a.serveStdio(ctx, o)
+	return s.overStdio(ctx)
 }
 
-func (a *App) newServer() {
+// serves returns the program with what it takes to serve clients.
+func (a *App) serves(o ServeOptions) *serving {
 	cfg := a.Config()
-	a.server = server.New(a.exec, server.Options{
-		Info: a.info(), Instructions: instructions, Places: a.places, Log: a.log,
+	s := &serving{App: a, ServeOptions: o}
+	s.server = server.New(a.exec, server.Options{
+		Info: s.info(), Instructions: instructions, Places: a.places, Log: a.journal.log,
 		MaxMessageBytes: int(cfg.Server.MaxMessage), MaxInFlight: cfg.Server.MaxInFlight, Grace: cfg.Server.Grace,
 		Connected: func(s domain.Session, protocol string) {
 			a.Note("connect", s.Principal.ID, zap.String("client", s.Client), zap.String("protocol", protocol), zap.String("session", s.ID))
 		},
-		SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.log.Sync() },
+		SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.journal.log.Sync() },
 	})
-	a.server.ErrorsAsResults.Store(cmp.Or(a.errors, cfg.Errors) == "result")
+	s.server.ErrorsAsResults.Store(cmp.Or(o.Errors, cfg.Errors) == "result")
+	if o.HTTP != "" {
+		s.auth = newAuthenticator(a, o.Insecure)
+		if cfg.Server.PublicURL != "" {
+			s.auth.public, s.public = true, signin.NewPages(cfg.Server.PublicURL)
+		}
+	}
+	a.serving.Store(s)
+	return s
 }
 
 //go:embed icon.png
 var icon []byte
 
 // info presents the server to clients.
-func (a *App) info() mcp.Implementation {
-	s := a.Config().Server
+func (s *serving) info() mcp.Implementation {
+	c := s.Config().Server
 	return mcp.Implementation{
-		Name: s.Name, Title: s.Title, Version: a.program.Version, Description: s.Description, WebsiteURL: s.WebsiteURL,
+		Name: c.Name, Title: c.Title, Version: s.program.Version, Description: c.Description, WebsiteURL: c.WebsiteURL,
 		Icons: []mcp.Icon{{Src: "data:image/png;base64," + base64.StdEncoding.EncodeToString(icon), MIMEType: "image/png", Sizes: []string{"128x128"}}},
 	}
 }
@@ -146,14 +165,14 @@ func CatchBrokenPipes() (stop func()) {
 	return func() { signal.Stop(unread) }
 }
 
-func (a *App) serveStdio(ctx context.Context, o ServeOptions) error {
-	out, err := protectStdout(o.Out)
+func (s *serving) overStdio(ctx context.Context) error {
+	out, err := protectStdout(s.Out)
 	if err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	r := watchConfig(ctx, a, o.Dirs)
+	r := watchConfig(ctx, s.App, s.Dirs)
 	defer r.wait()
 	// The input of a killed client need not end: other children may hold its pipe.
 	runs, forget := parent()
@@ -165,39 +184,39 @@ func (a *App) serveStdio(ctx context.Context, o ServeOptions) error {
 			stop(errors.New("the parent process terminated"))
 		})
 	}()
-	defer onSignals(ctx, func(s os.Signal) {
+	defer onSignals(ctx, func(got os.Signal) {
 		// A hangup asks for a reload if there is something to reload; otherwise it
 		// means that the process that started us is gone.
-		if s == syscall.SIGHUP && r.recentlyChanged() {
+		if got == syscall.SIGHUP && r.recentlyChanged() {
 			r.hangup(ctx)
 			return
 		}
-		stop(fmt.Errorf("signal %v", s))
+		stop(fmt.Errorf("signal %v", got))
 	}, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)()
-	if IsTerminal(o.In) {
-		fmt.Fprintln(o.Err, "toolserver: serving MCP on standard input; clients start this command themselves (see the README), and --http ADDRESS serves over HTTP")
+	if IsTerminal(s.In) {
+		fmt.Fprintln(s.Err, "toolserver: serving MCP on standard input; clients start this command themselves (see the README), and --http ADDRESS serves over HTTP")
 	}
-	defer context.AfterFunc(ctx, a.closeSignIns)()
-	err = a.server.ServeStdio(ctx, a.User, o.In, out)
-	a.Note("leave", a.User().ID, zap.String("session", server.StdioSession))
+	defer context.AfterFunc(ctx, s.closeSignIns)()
+	err = s.server.ServeStdio(ctx, s.User, s.In, out)
+	s.Note("leave", s.User().ID, zap.String("session", server.StdioSession))
 	stop(nil)
 	return err
 }
 
-func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
-	cfg := a.Config()
+func (s *serving) overHTTP(ctx context.Context) error {
+	cfg := s.Config()
 	cert, err := cfg.Certificate()
 	if err != nil {
 		return err
 	}
-	served := certificate{app: a}
+	served := certificate{app: s.App}
 	served.now.Store(cert)
-	l, err := net.Listen("tcp", o.HTTP)
+	l, err := net.Listen("tcp", s.HTTP)
 	if err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
 			err = fmt.Errorf("%w: stop the program that serves there, or choose another address, such as 127.0.0.1:0 for any free port", err)
 		}
-		if o.HTTP == cfg.Server.HTTP {
+		if s.HTTP == cfg.Server.HTTP {
 			err = cfg.Mistake("server.http", "%v", err)
 		}
 		return err
@@ -212,7 +231,7 @@ func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process, and with it all it has started
-	r := watchConfig(ctx, a, o.Dirs)
+	r := watchConfig(ctx, s.App, s.Dirs)
 	var renewing sync.WaitGroup
 	if cert != nil {
 		renewing.Go(func() { served.watch(ctx) })
@@ -229,23 +248,20 @@ func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
 		}
 	}, syscall.SIGHUP)()
 	url := fmt.Sprintf("%s://%s%s", scheme, l.Addr(), cfg.Server.Path)
-	fmt.Fprintf(o.Err, "toolserver: serving MCP at %s, files in %s\n", url, cfg.WorkingDirectory)
-	auth := newAuthenticator(a, o.Insecure)
-	a.auth.Store(auth)
-	defer auth.refusals.close()
-	auth.announce(o.Err, url)
+	fmt.Fprintf(s.Err, "toolserver: serving MCP at %s, files in %s\n", url, cfg.WorkingDirectory)
+	defer s.auth.refusals.close()
+	s.auth.announce(s.Err, url)
 	var pages func(http.ResponseWriter, *http.Request) bool
-	if cfg.Server.PublicURL != "" {
-		a.public.Store(signin.NewPages(cfg.Server.PublicURL))
-		pages = a.public.Load().Serve
+	if s.public != nil {
+		pages = s.public.Serve
 	}
-	a.log.Info("listening", zap.Stringer("address", l.Addr()), zap.Int("tokens", len(cfg.Server.Tokens)))
-	defer context.AfterFunc(ctx, a.closeSignIns)()
-	return a.server.ServeHTTP(ctx, l, server.HTTPOptions{
+	s.journal.log.Info("listening", zap.Stringer("address", l.Addr()), zap.Int("tokens", len(cfg.Server.Tokens)))
+	defer context.AfterFunc(ctx, s.closeSignIns)()
+	return s.server.ServeHTTP(ctx, l, server.HTTPOptions{
 		Path: cfg.Server.Path, AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: cfg.Server.AllowedHosts,
-		AnyHost:    auth.required() || !server.IsLoopback(o.HTTP),
+		AnyHost:    s.auth.required() || !server.IsLoopback(s.HTTP),
 		SessionTTL: cfg.Server.SessionTTL, MaxSessions: cfg.Server.MaxSessions, DrainDelay: cfg.Server.DrainDelay,
-		Authenticator: auth, Refused: auth.refusals.request, Pages: pages,
+		Authenticator: s.auth, Refused: s.auth.refusals.request, Pages: pages,
 	})
 }
 

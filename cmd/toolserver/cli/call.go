@@ -151,7 +151,7 @@ func (g *globals) hasServer(name string) bool {
 func (g *globals) unknownWord(root *cobra.Command, word string) error {
 	others := map[string]string{}
 	_ = g.with(func(a *app.App) error { // without a configuration there are only commands
-		a.KeptServers()
+		a.Servers.Kept()
 		for _, t := range a.Callable(a.User()) {
 			others[t.Name] = "toolserver call " + t.Name
 		}
@@ -173,13 +173,13 @@ func (c *toolCommand) list(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			a.KnowServers(ctx, chosen)
+			a.Servers.Know(ctx, chosen, false)
 			if r := chosen[0].Report(); r.Reason != "" {
 				unavailable = append(unavailable, r.Reason)
 			}
 		} else {
 			if c.category == discovery.Category {
-				a.KeptServers()
+				a.Servers.Kept()
 			}
 			missing := slices.DeleteFunc(slices.Clone(registry.Catalog().Missing()), func(m domain.Missing) bool { return m.Category != c.category })
 			for _, m := range domain.Joined(missing) {
@@ -262,18 +262,14 @@ func attachFor(ctx context.Context, a *app.App, tool *domain.Tool, arguments jso
 	if tool.Origin.Server != "" || tool.Category != discovery.Category && tool.Name != meta.RefreshName {
 		return
 	}
-	chosen := a.Servers()
+	chosen := a.Servers.All()
 	var given struct{ Server string }
 	if json.Unmarshal(arguments, &given) == nil && given.Server != "" {
 		chosen = slices.DeleteFunc(chosen, func(s *upstream.Server) bool { return s.Server() != given.Server })
 	}
 	ctx, cancel := context.WithTimeout(ctx, overall)
 	defer cancel()
-	if tool.Name == discovery.ExecName {
-		a.CallServers(ctx, chosen)
-		return
-	}
-	a.KnowServers(ctx, chosen)
+	a.Servers.Know(ctx, chosen, tool.Name == discovery.ExecName)
 }
 
 // after returns what the flags of the program select that follow the name of a tool, as far as that
@@ -353,7 +349,7 @@ func (c *toolCommand) open(ctx context.Context, args []string, before, with sele
 	if o.app, err = app.New(g.program, cfg, o.log.Logger); err != nil {
 		return nil, usage(err)
 	}
-	if o.tool, o.catalog, err = o.app.Find(ctx, c.runs, c.names(args[0])...); err != nil {
+	if o.tool, o.catalog, err = o.app.Servers.Find(ctx, c.runs, c.names(args[0])...); err != nil {
 		return nil, usage(c.suggest(o.app, args[0], err))
 	}
 	if c.runs && !o.catalog.Settings.Access.Allowed(o.app.User(), o.tool) {

@@ -60,7 +60,7 @@ type finding struct {
 func (r *checkReport) all(ctx context.Context, a *app.App) error {
 	starting, cancel := context.WithTimeout(ctx, overall)
 	defer cancel()
-	a.StartServers(starting, a.Servers())
+	a.Servers.Start(starting, a.Servers.All())
 	r.configuration(a.Config())
 	r.commands(a)
 	r.servers(a)

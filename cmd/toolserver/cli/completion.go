@@ -44,7 +44,7 @@ func (c *toolCommand) complete(_ *cobra.Command, args []string, word string) (wo
 	}
 	directive = cobra.ShellCompDirectiveError
 	_ = c.g.with(func(a *app.App) error {
-		a.KeptServers()
+		a.Servers.Kept()
 		catalog := a.Executor().Registry.Catalog()
 		if len(args) == 0 {
 			directive = cobra.ShellCompDirectiveNoFileComp

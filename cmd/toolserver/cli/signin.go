@@ -372,7 +372,7 @@ func (s *serverSignIn) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.app.AttachServers([]*upstream.Server{s.of})
+	s.app.Servers.Attach([]*upstream.Server{s.of}, true)
 	s.of.Settle(ctx, s.id)
 	if s.g.json {
 		return printJSON(s.out, map[string]any{

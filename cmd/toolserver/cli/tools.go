@@ -47,7 +47,7 @@ func toolsCommand(g *globals) *cobra.Command {
 				ctx, cancel := context.WithTimeout(ctx, overall)
 				defer cancel()
 				defer sayWaiting(g.std.Err, a)()
-				a.KnowServers(ctx, servers)
+				a.Servers.Know(ctx, servers, false)
 				list, missing := a.Executor().Registry.List(""), a.Executor().Registry.Catalog().Missing()
 				if !all {
 					list = a.Callable(a.User())
@@ -119,7 +119,7 @@ func enableCommand(g *globals, verb string) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, enabled := args[0], verb == "enable"
 			if err := g.with(func(a *app.App) error {
-				a.KeptServers()
+				a.Servers.Kept()
 				names := slices.Collect(maps.Keys(a.Config().Tools)) // those of a server that is not known yet, too
 				for _, t := range a.Executor().Registry.List("") {
 					if names = append(names, t.Name); t.Name == name {

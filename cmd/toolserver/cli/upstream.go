@@ -40,7 +40,7 @@ const overall = time.Minute
 // it returns is called.
 func sayWaiting(w io.Writer, a *app.App) (stop func() bool) {
 	return time.AfterFunc(3*time.Second, func() {
-		for _, r := range a.Reports(a.User()) {
+		for _, r := range a.Servers.Reports(a.User()) {
 			if r.Status == upstream.StatusStarting {
 				fmt.Fprintf(w, "waiting for %s: %s\n", r.Name, domain.Visible(cmp.Or(r.Reason, "it has not answered yet")))
 			}
@@ -50,7 +50,7 @@ func sayWaiting(w io.Writer, a *app.App) (stop func() bool) {
 
 // servers returns the enabled servers that are named, or all.
 func servers(a *app.App, names []string) (chosen []*upstream.Server, err error) {
-	all := a.Servers()
+	all := a.Servers.All()
 	if len(names) == 0 {
 		return all, nil
 	}
@@ -70,7 +70,7 @@ func noServer(a *app.App, name string) error {
 		return fmt.Errorf("mcp_servers.%s is not enabled; remove enabled: false to use it", name)
 	}
 	var known []string
-	for _, r := range a.Reports(a.User()) {
+	for _, r := range a.Servers.Reports(a.User()) {
 		known = append(known, r.Name)
 	}
 	return fmt.Errorf("there is no server %q in mcp_servers of the configuration; known: %s", brief.Name(name), cmp.Or(strings.Join(known, ", "), "none"))
@@ -85,9 +85,9 @@ type listed struct {
 // reports returns the reports on servers, with what of them is left out.
 func reports(a *app.App, waited time.Duration) (all []listed) {
 	missing := a.Executor().Registry.Catalog().Missing()
-	for _, r := range a.Reports(a.User()) {
-		if i := slices.IndexFunc(a.Servers(), func(s *upstream.Server) bool { return s.Server() == r.Name }); i >= 0 {
-			r.Reason = app.Why(&r, min(waited, a.Servers()[i].Timeout()))
+	for _, r := range a.Servers.Reports(a.User()) {
+		if i := slices.IndexFunc(a.Servers.All(), func(s *upstream.Server) bool { return s.Server() == r.Name }); i >= 0 {
+			r.Reason = app.Why(&r, min(waited, a.Servers.All()[i].Timeout()))
 		}
 		l := listed{Report: r}
 		for _, m := range missing {
@@ -108,7 +108,7 @@ func upstreamList(g *globals) *cobra.Command {
 			ctx, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
 			defer sayWaiting(g.std.Err, a)()
-			a.StartServers(ctx, servers)
+			a.Servers.Start(ctx, servers)
 			all := reports(a, limit)
 			if g.json {
 				return printJSON(g.std.Out, append([]listed{}, all...))
@@ -203,7 +203,7 @@ type pinged struct {
 func ping(ctx context.Context, w io.Writer, a *app.App, chosen []*upstream.Server, asJSON bool) error {
 	results := make([]chan pinged, len(chosen))
 	began := time.Now()
-	a.AttachServers(chosen)
+	a.Servers.Attach(chosen, true)
 	one := func(s *upstream.Server) pinged {
 		s.Settle(ctx, a.User().ID)
 		ready := time.Since(began)
@@ -259,7 +259,7 @@ func upstreamTools(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use: "tools NAME", Args: takes(1, 1), ValidArgsFunction: g.completeServer,
 		RunE: g.aboutServers(func(ctx context.Context, a *app.App, chosen []*upstream.Server) error {
-			a.StartServers(ctx, chosen)
+			a.Servers.Start(ctx, chosen)
 			return printServerTools(g.std.Out, a, chosen[0], g.json)
 		}),
 	}
@@ -329,7 +329,7 @@ func upstreamLogs(g *globals) *cobra.Command {
 // logsNow connects to a server and shows what it writes meanwhile, or until ctx ends.
 func logsNow(ctx context.Context, stderr io.Writer, a *app.App, chosen []*upstream.Server, follow bool) error {
 	fmt.Fprintln(stderr, "logging.file is not configured, so nothing is kept; connecting now:")
-	a.StartServers(ctx, chosen)
+	a.Servers.Start(ctx, chosen)
 	if follow {
 		<-ctx.Done()
 	}

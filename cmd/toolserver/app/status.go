@@ -2,15 +2,65 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/redact"
+	"github.com/toolserver/toolserver/osfile/filewatch"
 	"github.com/toolserver/toolserver/tools/discovery"
 	"github.com/toolserver/toolserver/tools/files"
+	"github.com/toolserver/toolserver/tools/resources"
 )
+
+// health returns what status://health reports to a principal, who must not learn how much others
+// may use.
+func (a *App) health(p domain.Principal) resources.Health {
+	h := resources.Health{
+		Status: "ok", Version: a.program.Version, Started: a.started.UTC().Format(time.RFC3339), UptimeSeconds: int64(time.Since(a.started).Seconds()),
+		ProtocolVersions: mcp.ValidProtocolVersions, CallsAbandoned: a.exec.Abandoned(),
+	}
+	cfg := a.Config()
+	if h.Configuration = cfg.Described(); len(cfg.Server.Tokens) > 0 {
+		h.Configuration = cfg.Source // where it lies is the operator's to know
+	} else {
+		for _, u := range cfg.Unused {
+			h.Unused = append(h.Unused, u.Error())
+		}
+	}
+	layers := a.Layers()
+	h.Enforcement, h.SandboxLayers, h.SandboxMissing = layers.Enforcement, layers.InForce, layers.Missing
+	catalog := a.exec.Registry.Catalog()
+	for _, t := range catalog.Tools() {
+		switch allowed := catalog.Settings.Access.Allowed(p, t); {
+		case allowed && t.Disabled:
+			h.ToolsDisabled++
+		case allowed:
+			h.ToolsEnabled++
+		}
+	}
+	if len(cfg.Servers) > 0 {
+		h.Upstreams = a.Servers.statuses(p)
+	}
+	if !catalog.Private() { // the names alone may be confidential
+		h.Missing = catalog.Missing()
+	}
+	return h
+}
+
+// configPause is how often another configuration is looked for.
+const configPause = 200 * time.Millisecond
+
+// watchConfiguration calls changed after each reload, until ctx ends.
+func (a *App) watchConfiguration(ctx context.Context, changed func()) {
+	same := func(x, y *state) bool { return x == y }
+	go filewatch.Poll(ctx, configPause, a.now.Load(), a.now.Load, same, changed)
+}
 
 // maxPlaces bounds the directories that instructions name, and maxPlace each of them, because
 // clients cut instructions.
@@ -23,7 +73,7 @@ const (
 // principal may use, and of which other servers.
 func (a *App) places(p domain.Principal) (text string) {
 	catalog := a.exec.Registry.Catalog()
-	defer func() { text += discovery.Instructions(a.Servers(), catalog, p) }()
+	defer func() { text += discovery.Instructions(a.Servers.All(), catalog, p) }()
 	may := func(tools ...string) bool {
 		return slices.ContainsFunc(catalog.Tools(), func(t *domain.Tool) bool {
 			return slices.Contains(tools, cmp.Or(t.Offered, t.Name)) && catalog.Why(p, t.Name) == ""
