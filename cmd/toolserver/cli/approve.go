@@ -1,37 +1,33 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/text/textdiff"
 	"github.com/toolserver/toolserver/upstream"
 )
 
 func upstreamApprove(g *globals) *cobra.Command {
 	var yes bool
-	cmd := &cobra.Command{
-		Use:  "approve NAME [TOOL...]",
-		Args: takes(1, -1), ValidArgsFunction: g.completeServer,
-		RunE: g.interruptible(func(ctx context.Context, args []string) error {
-			return g.withServers(args[:1], func(a *app.App, chosen []*upstream.Server) error {
-				return g.approve(ctx, a, chosen[0], args[1:], yes)
-			})
-		}),
-	}
+	cmd := command("approve NAME [TOOL...]", g.completeServer, g.interruptible(func(ctx context.Context, args []string) error {
+		return g.withServers(args[:1], func(a *app.App, chosen []*upstream.Server) error {
+			return g.approve(ctx, a, chosen[0], args[1:], yes)
+		})
+	}))
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "pin the tools without asking")
 	return cmd
 }
@@ -109,12 +105,11 @@ func printDifference(w io.Writer, s *upstream.Server, d upstream.Difference) err
 		return err
 	}
 	for _, m := range d.Members {
-		text := diff.Diff(m.Name, lines(m.Before), m.Name, lines(m.Now))
-		_, text, _ = bytes.Cut(text, []byte("\n")) // the command line of diff
-		if len(text) == 0 {
-			text = []byte("--- " + m.Name + "\n+++ " + m.Name + "\n(the same text)\n")
+		text := textdiff.Unified(m.Name, lines(m.Before), lines(m.Now), math.MaxInt)
+		if text == "" {
+			text = "--- " + m.Name + "\n+++ " + m.Name + "\n(the same text)\n"
 		}
-		if _, err := w.Write(text); err != nil {
+		if _, err := io.WriteString(w, text); err != nil {
 			return err
 		}
 	}
@@ -124,22 +119,19 @@ func printDifference(w io.Writer, s *upstream.Server, d upstream.Difference) err
 
 // lines returns JSON as people read it: a text as its lines, anything else indented. What
 // cannot be seen is escaped.
-func lines(raw json.RawMessage) []byte {
+func lines(raw json.RawMessage) string {
 	if raw == nil {
-		return nil
+		return ""
 	}
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
-		var b bytes.Buffer
+		var b strings.Builder
 		var v any
 		if json.Unmarshal(raw, &v) != nil {
-			return append(slices.Clone(raw), '\n')
+			return string(raw) + "\n"
 		}
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		_ = enc.Encode(v) // what was decoded
+		_ = printJSON(&b, v) // what was decoded
 		text = b.String()
 	}
-	return []byte(visibleLines(text))
+	return visibleLines(text)
 }

@@ -27,19 +27,16 @@ import (
 
 // checkCommand checks the configuration and the machine.
 func checkCommand(g *globals) *cobra.Command {
-	return &cobra.Command{
-		Use: "check", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: g.interruptible(func(ctx context.Context, _ []string) error {
-			var report checkReport
-			if err := g.with(func(a *app.App) error {
-				defer sayWaiting(g.std.Err, a)()
-				return report.all(ctx, a)
-			}); err != nil {
-				report.line(false, "configuration", err.Error())
-			}
-			return report.print(g.std.Out, g.json)
-		}),
-	}
+	return command("check", nil, g.interruptible(func(ctx context.Context, _ []string) error {
+		var report checkReport
+		if err := g.with(func(a *app.App) error {
+			defer sayWaiting(g.std.Err, a)()
+			return report.all(ctx, a)
+		}); err != nil {
+			report.line(false, "configuration", err.Error())
+		}
+		return report.print(g.std.Out, g.json)
+	}))
 }
 
 // checkReport is the result of all checks.

@@ -24,121 +24,103 @@ import (
 
 func configCommand(g *globals) *cobra.Command {
 	return group("config",
-		&cobra.Command{
-			Use: "init [FILE]", Args: takes(0, 1),
-			RunE: func(cmd *cobra.Command, args []string) error {
-				path := "toolserver.yaml"
-				if len(args) == 1 {
-					path = args[0]
-				}
-				switch {
-				case path == "-" && g.json:
-					return usage(errors.New("the configuration to start from is YAML with comments, which --json cannot print"))
-				case path == "-":
-					_, err := cmd.OutOrStdout().Write(config.Template())
-					return err
-				}
-				f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-				if errors.Is(err, fs.ErrExist) {
-					return fmt.Errorf("%s already exists and was not changed; use another name, or - to print", path)
-				}
-				if err != nil {
-					return err
-				}
-				if _, err := f.Write(config.Template()); err != nil {
-					f.Close()
-					return err
-				}
-				if g.json {
-					return cmp.Or(f.Close(), printJSON(cmd.OutOrStdout(), map[string]string{"file": path}))
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; once it says what you want, start the server with --config %[1]s, or run toolserver trust %[1]s\n", path)
-				return f.Close()
-			},
-		},
-		&cobra.Command{
-			Use: "schema", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
-			RunE: func(cmd *cobra.Command, _ []string) error {
-				_, err := fmt.Fprintln(cmd.OutOrStdout(), string(config.Schema()))
+		command("init [FILE]", nil, func(cmd *cobra.Command, args []string) error {
+			path := "toolserver.yaml"
+			if len(args) == 1 {
+				path = args[0]
+			}
+			switch {
+			case path == "-" && g.json:
+				return usage(errors.New("the configuration to start from is YAML with comments, which --json cannot print"))
+			case path == "-":
+				_, err := cmd.OutOrStdout().Write(config.Template())
 				return err
-			},
-		},
-		&cobra.Command{
-			Use: "show", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
-			RunE: func(cmd *cobra.Command, _ []string) error {
-				cfg, err := g.load()
-				if err != nil {
-					return usage(err)
-				}
-				g.sayUnused(cfg)
-				if g.json {
-					return printYAML(cmd.OutOrStdout(), cfg.Show())
-				}
-				fmt.Fprintln(cmd.ErrOrStderr(), "# from", cfg.Described())
-				_, err = cmd.OutOrStdout().Write(cfg.Show())
+			}
+			f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+			if errors.Is(err, fs.ErrExist) {
+				return fmt.Errorf("%s already exists and was not changed; use another name, or - to print", path)
+			}
+			if err != nil {
 				return err
-			},
-		},
+			}
+			if _, err := f.Write(config.Template()); err != nil {
+				f.Close()
+				return err
+			}
+			if g.json {
+				return cmp.Or(f.Close(), printJSON(cmd.OutOrStdout(), map[string]string{"file": path}))
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; once it says what you want, start the server with --config %[1]s, or run toolserver trust %[1]s\n", path)
+			return f.Close()
+		}),
+		command("schema", nil, func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), string(config.Schema()))
+			return err
+		}),
+		command("show", nil, func(cmd *cobra.Command, _ []string) error {
+			cfg, err := g.load()
+			if err != nil {
+				return usage(err)
+			}
+			g.sayUnused(cfg)
+			if g.json {
+				return printYAML(cmd.OutOrStdout(), cfg.Show())
+			}
+			fmt.Fprintln(cmd.ErrOrStderr(), "# from", cfg.Described())
+			_, err = cmd.OutOrStdout().Write(cfg.Show())
+			return err
+		}),
 		importCommand(g),
 	)
 }
 
 // tokenCommand makes bearer tokens.
 func tokenCommand(g *globals) *cobra.Command {
-	return group("token", &cobra.Command{
-		Use: "new NAME", Args: takes(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if strings.TrimSpace(args[0]) == "" {
-				return usage(errors.New("NAME must not be empty; usage: " + cmd.UseLine()))
-			}
-			token := app.NewToken()
-			entry := map[string]string{"name": args[0], "hash": server.HashToken(token)}
-			if g.json {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"token": token, "config": entry})
-			}
-			const text = "token: %s\n\nIt is not shown again. Configure its hash:\n\nserver:\n  tokens:\n    - name: %q\n      hash: %s\n"
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), text, token, entry["name"], entry["hash"])
-			return err
-		},
-	})
+	return group("token", command("new NAME", cobra.NoFileCompletions, func(cmd *cobra.Command, args []string) error {
+		if strings.TrimSpace(args[0]) == "" {
+			return usage(errors.New("NAME must not be empty; usage: " + cmd.UseLine()))
+		}
+		token := app.NewToken()
+		entry := map[string]string{"name": args[0], "hash": server.HashToken(token)}
+		if g.json {
+			return printJSON(cmd.OutOrStdout(), map[string]any{"token": token, "config": entry})
+		}
+		const text = "token: %s\n\nIt is not shown again. Configure its hash:\n\nserver:\n  tokens:\n    - name: %q\n      hash: %s\n"
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), text, token, entry["name"], entry["hash"])
+		return err
+	}))
 }
 
 // trustCommand says that configurations which the server finds may be obeyed.
 func trustCommand(g *globals) *cobra.Command {
 	var list, revoke bool
-	cmd := &cobra.Command{
-		Use: "trust [FILE]", Args: takes(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case list && (revoke || len(args) > 0):
-				return usage(errors.New("--list stands alone; usage: toolserver trust --list [--json]"))
-			case list:
-				return listTrusted(cmd.OutOrStdout(), g.json)
-			case revoke:
-				return untrust(cmd.OutOrStdout(), args, g.json)
-			}
-			trust, cfg, err := config.TrustContent(fileToTrust(args), g.dirs)
-			if err != nil {
-				return err
-			}
-			if g.json {
-				writable := cfg.Policy().Writable()
-				return printJSON(cmd.OutOrStdout(), map[string]any{"trusted": trust, "writable": writable, "changes": cfg.Changes(), "exposed": cfg.TrustExposed()})
-			}
-			printTrusted(cmd.OutOrStdout(), trust, cfg)
-			return nil
-		},
-	}
+	cmd := command("trust [FILE]", nil, func(cmd *cobra.Command, args []string) error {
+		switch {
+		case list && (revoke || len(args) > 0):
+			return usage(errors.New("--list stands alone; usage: toolserver trust --list [--json]"))
+		case list:
+			return listTrusted(cmd.OutOrStdout(), g.json)
+		case revoke:
+			return untrust(cmd.OutOrStdout(), args, g.json)
+		}
+		trust, cfg, err := config.TrustContent(fileToTrust(args), g.dirs)
+		if err != nil {
+			return err
+		}
+		if g.json {
+			writable := cfg.Policy().Writable()
+			return printJSON(cmd.OutOrStdout(), map[string]any{"trusted": trust, "writable": writable, "changes": cfg.Changes(), "exposed": cfg.TrustExposed()})
+		}
+		printTrusted(cmd.OutOrStdout(), trust, cfg)
+		return nil
+	})
 	cmd.Flags().BoolVar(&list, "list", false, "list what is trusted")
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "take the trust in FILE back")
 	return cmd
 }
 
 func untrustCommand(g *globals) *cobra.Command {
-	return &cobra.Command{
-		Use: "untrust [FILE]", Args: takes(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error { return untrust(cmd.OutOrStdout(), args, g.json) },
-	}
+	return command("untrust [FILE]", nil, func(cmd *cobra.Command, args []string) error { return untrust(cmd.OutOrStdout(), args, g.json) })
 }
 
 func fileToTrust(args []string) string {
@@ -206,23 +188,20 @@ type addFlags struct {
 func upstreamAdd(g *globals) *cobra.Command {
 	var s upstream.Settings
 	var f addFlags
-	cmd := &cobra.Command{
-		Use:  "add NAME [flags] -- COMMAND [ARGUMENT...]\n  toolserver upstream add NAME --url URL [flags]",
-		Args: takes(1, -1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.complete(&s, args[1:]); err != nil {
-				return usage(err)
-			}
-			for _, w := range clients.Credentials(args[0], &s) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "warning: mcp_servers.%s: %s\n", args[0], w)
-			}
-			done, err := config.AddServers(g.overrides(), []config.Entry{{Name: args[0], Settings: s}}, f.replace)
-			if err != nil {
-				return err
-			}
-			return g.printEdited(cmd.OutOrStdout(), done, "added", "mcp_servers."+args[0], args[0])
-		},
-	}
+	cmd := command("add NAME...", nil, func(cmd *cobra.Command, args []string) error {
+		if err := f.complete(&s, args[1:]); err != nil {
+			return usage(err)
+		}
+		for _, w := range clients.Credentials(args[0], &s) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "warning: mcp_servers.%s: %s\n", args[0], w)
+		}
+		done, err := config.AddServers(g.overrides(), []config.Entry{{Name: args[0], Settings: s}}, f.replace)
+		if err != nil {
+			return err
+		}
+		return g.printEdited(done, "added", "mcp_servers."+args[0], args[0])
+	})
+	cmd.Use = "add NAME [flags] -- COMMAND [ARGUMENT...]\n  toolserver upstream add NAME --url URL [flags]"
 	flags := cmd.Flags()
 	flags.StringVar(&s.URL, "url", "", "address of a server that is reached over HTTP")
 	flags.StringArrayVar(&f.headers, "header", nil, "HTTP header of each request, as in 'Name: value'")
@@ -294,21 +273,20 @@ func pairs(flag, form string, given []string, separator string) (map[string]stri
 }
 
 func upstreamRemove(g *globals) *cobra.Command {
-	return &cobra.Command{
-		Use: "remove NAME", Aliases: []string{"rm"}, Args: takes(1, 1), ValidArgsFunction: g.completeServer,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			done, err := config.RemoveServer(g.overrides(), args[0])
-			if err != nil {
-				return err
-			}
-			return g.printEdited(cmd.OutOrStdout(), done, "removed", "mcp_servers."+args[0], args[0])
-		},
-	}
+	cmd := command("remove NAME", g.completeServer, func(_ *cobra.Command, args []string) error {
+		done, err := config.RemoveServer(g.overrides(), args[0])
+		if err != nil {
+			return err
+		}
+		return g.printEdited(done, "removed", "mcp_servers."+args[0], args[0])
+	})
+	cmd.Aliases = []string{"rm"}
+	return cmd
 }
 
 // printEdited says what was done to what of the configuration file, and what follows.
-func (g *globals) printEdited(w io.Writer, done config.Edited, verb, what string, names ...string) error {
-	file := done.File
+func (g *globals) printEdited(done config.Edited, verb, what string, names ...string) error {
+	w, file := g.std.Out, done.File
 	if done.Line > 0 {
 		file += ":" + strconv.Itoa(done.Line)
 	}
@@ -332,41 +310,38 @@ func (g *globals) printEdited(w io.Writer, done config.Edited, verb, what string
 // importCommand reads the servers of other programs' configurations.
 func importCommand(g *globals) *cobra.Command {
 	var write, replace bool
-	cmd := &cobra.Command{
-		Use: "import FILE", Args: takes(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := os.ReadFile(args[0])
-			if err != nil {
-				return err
-			}
-			servers, warnings, err := clients.Read(args[0], text)
-			if err != nil {
-				return err
-			}
-			for _, w := range warnings {
-				fmt.Fprintln(cmd.ErrOrStderr(), "warning:", domain.Visible(w))
-			}
-			if len(servers) == 0 {
-				return fmt.Errorf("%s names no server that can be used here", args[0])
-			}
-			var names []string
-			for _, s := range servers {
-				names = append(names, s.Name)
-			}
-			if !write && g.json {
-				return printYAML(cmd.OutOrStdout(), config.Servers(servers))
-			}
-			if !write {
-				_, err := cmd.OutOrStdout().Write(config.Servers(servers))
-				return err
-			}
-			done, err := config.AddServers(g.overrides(), servers, replace)
-			if err != nil {
-				return err
-			}
-			return g.printEdited(cmd.OutOrStdout(), done, "added", "mcp_servers."+strings.Join(names, ", "), names...)
-		},
-	}
+	cmd := command("import FILE", nil, func(cmd *cobra.Command, args []string) error {
+		text, err := os.ReadFile(args[0])
+		if err != nil {
+			return err
+		}
+		servers, warnings, err := clients.Read(args[0], text)
+		if err != nil {
+			return err
+		}
+		for _, w := range warnings {
+			fmt.Fprintln(cmd.ErrOrStderr(), "warning:", domain.Visible(w))
+		}
+		if len(servers) == 0 {
+			return fmt.Errorf("%s names no server that can be used here", args[0])
+		}
+		var names []string
+		for _, s := range servers {
+			names = append(names, s.Name)
+		}
+		if !write && g.json {
+			return printYAML(cmd.OutOrStdout(), config.Servers(servers))
+		}
+		if !write {
+			_, err := cmd.OutOrStdout().Write(config.Servers(servers))
+			return err
+		}
+		done, err := config.AddServers(g.overrides(), servers, replace)
+		if err != nil {
+			return err
+		}
+		return g.printEdited(done, "added", "mcp_servers."+strings.Join(names, ", "), names...)
+	})
 	cmd.Flags().BoolVar(&write, "write", false, "add the servers to the configuration file")
 	cmd.Flags().BoolVar(&replace, "replace", false, "replace servers of the same name")
 	return cmd

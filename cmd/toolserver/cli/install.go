@@ -37,7 +37,7 @@ type installation struct {
 
 func installCommand(g *globals) *cobra.Command {
 	f := installation{g: g}
-	cmd := &cobra.Command{Use: "install [CLIENT...]", ValidArgsFunction: completeClient, RunE: g.interruptible(f.install)}
+	cmd := command("install [CLIENT...]", completeClient, g.interruptible(f.install))
 	flags := cmd.Flags()
 	f.flags(cmd)
 	flags.StringVar(&f.server.URL, "url", "", "add a server that is reached over HTTP, instead of this program")
@@ -63,18 +63,14 @@ func (f *installation) flags(cmd *cobra.Command) {
 
 func uninstallCommand(g *globals) *cobra.Command {
 	f := installation{g: g, everywhere: true}
-	cmd := &cobra.Command{
-		Use: "uninstall CLIENT...", Args: takes(1, -1),
-		ValidArgsFunction: completeClient,
-		RunE: g.interruptible(func(ctx context.Context, names []string) error {
-			return f.eachSite(names, func(s *clients.Site, r *report) error {
-				if s.File == "" {
-					return fmt.Errorf("it has no file: remove %s in %s", f.server.Name, s.Client.Title)
-				}
-				return change(ctx, r, f.dryRun, func() (*clients.Change, error) { return s.Removal(f.server.Name) })
-			})
-		}),
-	}
+	cmd := command("uninstall CLIENT...", completeClient, g.interruptible(func(ctx context.Context, names []string) error {
+		return f.eachSite(names, func(s *clients.Site, r *report) error {
+			if s.File == "" {
+				return fmt.Errorf("it has no file: remove %s in %s", f.server.Name, s.Client.Title)
+			}
+			return change(ctx, r, f.dryRun, func() (*clients.Change, error) { return s.Removal(f.server.Name) })
+		})
+	}))
 	f.flags(cmd)
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show the change without making it")
 	return cmd
@@ -433,10 +429,7 @@ func (f *installation) askHome(ctx context.Context, home string) error {
 
 func clientsCommand(g *globals) *cobra.Command {
 	f := installation{g: g}
-	cmd := &cobra.Command{
-		Use: "clients", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: g.interruptible(func(ctx context.Context, _ []string) error { return f.listClients(ctx) }),
-	}
+	cmd := command("clients", nil, g.interruptible(func(ctx context.Context, _ []string) error { return f.listClients(ctx) }))
 	f.flags(cmd)
 	return cmd
 }

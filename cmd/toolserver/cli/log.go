@@ -38,20 +38,17 @@ type logQuery struct {
 // logCommand shows the record of what was done.
 func logCommand(g *globals) *cobra.Command {
 	var q logQuery
-	cmd := &cobra.Command{
-		Use: "log", Args: takes(0, 0),
-		RunE: g.interruptible(func(ctx context.Context, _ []string) (err error) {
-			if q.from, err = sinceWhen(q.since, time.Now()); err != nil {
-				return usage(err)
+	cmd := command("log", nil, g.interruptible(func(ctx context.Context, _ []string) (err error) {
+		if q.from, err = sinceWhen(q.since, time.Now()); err != nil {
+			return usage(err)
+		}
+		if q.path != "" {
+			if q.path, err = filepath.Abs(q.path); err != nil {
+				return err
 			}
-			if q.path != "" {
-				if q.path, err = filepath.Abs(q.path); err != nil {
-					return err
-				}
-			}
-			return g.showRecord(ctx, q)
-		}),
-	}
+		}
+		return g.showRecord(ctx, q)
+	}))
 	f := cmd.Flags()
 	f.BoolVarP(&q.follow, "follow", "f", false, "go on until the command is interrupted")
 	f.BoolVar(&q.denied, "denied", false, "only what policy refused, as a whole or in part")
@@ -61,12 +58,9 @@ func logCommand(g *globals) *cobra.Command {
 	f.StringVar(&q.path, "path", "", "only calls about this file or what is below this directory")
 	f.StringVar(&q.since, "since", "", "only what happened since then: 90m, 2d, 2026-11-28, 2026-11-28T10:00:00Z")
 	f.IntVarP(&q.last, "last", "n", 100, "how many entries; 0 for all")
-	cmd.AddCommand(&cobra.Command{
-		Use: "explain ID", Args: takes(1, 1),
-		RunE: func(cmd *cobra.Command, ids []string) error {
-			return g.with(func(a *app.App) error { return g.explainEntry(cmd.Context(), g.std.Out, a, ids[0]) })
-		},
-	})
+	cmd.AddCommand(command("explain ID", nil, func(cmd *cobra.Command, ids []string) error {
+		return g.with(func(a *app.App) error { return g.explainEntry(cmd.Context(), g.std.Out, a, ids[0]) })
+	}))
 	return cmd
 }
 

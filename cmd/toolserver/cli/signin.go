@@ -51,17 +51,14 @@ const (
 // authCommand signs in to services, for their tools.
 func authCommand(g *globals, accounts func(*app.App) (*signin.Accounts, error)) *cobra.Command {
 	c := &googleAuth{g: g, accounts: accounts}
-	command := func(name string, do func(context.Context) error) *cobra.Command {
-		return &cobra.Command{Use: name, Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions, RunE: c.run(do)}
-	}
-	google := command("google", c.signIn)
+	google := command("google", nil, c.run(c.signIn))
 	google.PersistentFlags().StringSliceVar(&c.names, "services", nil, "services: gmail, calendar, contacts; default: all that are in use")
 	principalFlag(google.PersistentFlags(), &c.principal, "whose account it is, or token:NAME")
 	google.PersistentFlags().StringSliceVar(&c.accounted, "account", nil, "names of google.accounts in the configuration; default: all of them")
 	completes(google, "services", "gmail", "calendar", "contacts")
 	c.dialog.flags(google.Flags())
 	google.Flags().BoolVar(&c.again, "again", false, "sign in although there is a sign-in, for another account or after a change of scopes")
-	google.AddCommand(command("status", c.status), command("revoke", c.revoke))
+	google.AddCommand(command("status", nil, c.run(c.status)), command("revoke", nil, c.run(c.revoke)))
 	return group("auth", google)
 }
 
@@ -324,20 +321,17 @@ type serverSignIn struct {
 
 // command returns a command about the sign-in of a principal to a server.
 func (s *serverSignIn) command(name string, do func(context.Context) error) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: name + " NAME", Args: takes(1, 1), ValidArgsFunction: s.g.completeServer,
-		RunE: s.g.aboutServers(func(ctx context.Context, a *app.App, chosen []*upstream.Server) (err error) {
-			s.app, s.of, s.out = a, chosen[0], s.g.std.Out
-			if s.of.OAuth() == nil {
-				return usage(fmt.Errorf("nobody signs in to server %s: it is a program, or has an Authorization header in the configuration", s.of.Server()))
-			}
-			defer s.of.OAuth().Close()
-			if s.id, s.title, err = principalOf(a, s.principal); err != nil {
-				return err
-			}
-			return do(ctx)
-		}),
-	}
+	cmd := command(name+" NAME", s.g.completeServer, s.g.aboutServers(func(ctx context.Context, a *app.App, chosen []*upstream.Server) (err error) {
+		s.app, s.of, s.out = a, chosen[0], s.g.std.Out
+		if s.of.OAuth() == nil {
+			return usage(fmt.Errorf("nobody signs in to server %s: it is a program, or has an Authorization header in the configuration", s.of.Server()))
+		}
+		defer s.of.OAuth().Close()
+		if s.id, s.title, err = principalOf(a, s.principal); err != nil {
+			return err
+		}
+		return do(ctx)
+	}))
 	principalFlag(cmd.Flags(), &s.principal, "who signs in, where each does")
 	return cmd
 }

@@ -114,40 +114,37 @@ func knownCategory(a *app.App, name string) error {
 // enableCommand has the configuration file say whether a tool is offered.
 func enableCommand(g *globals, verb string) *cobra.Command {
 	c := &toolCommand{g: g}
-	c.Command = &cobra.Command{
-		Use: verb + " NAME", Args: takes(1, 1), ValidArgsFunction: c.complete,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name, enabled := args[0], verb == "enable"
-			if err := g.with(func(a *app.App) error {
-				a.Servers.Kept()
-				names := slices.Collect(maps.Keys(a.Config().Tools)) // those of a server that is not known yet, too
-				for _, t := range a.Executor().Registry.List("") {
-					if names = append(names, t.Name); t.Name == name {
-						name = cmp.Or(t.Offered, name)
-						return nil
-					}
-				}
-				for _, m := range a.Executor().Registry.Catalog().Missing() {
-					names = append(names, m.Name)
-				}
-				if slices.Contains(names, name) {
+	c.Command = command(verb+" NAME", c.complete, func(cmd *cobra.Command, args []string) error {
+		name, enabled := args[0], verb == "enable"
+		if err := g.with(func(a *app.App) error {
+			a.Servers.Kept()
+			names := slices.Collect(maps.Keys(a.Config().Tools)) // those of a server that is not known yet, too
+			for _, t := range a.Executor().Registry.List("") {
+				if names = append(names, t.Name); t.Name == name {
+					name = cmp.Or(t.Offered, name)
 					return nil
 				}
-				hint := "toolserver tools --all lists them"
-				if near, ok := nearest.Word(name, names); ok {
-					hint = "did you mean " + near + "?"
-				}
-				return usage(fmt.Errorf("there is no tool %q; %s", brief.Name(name), hint))
-			}); err != nil {
-				return err
 			}
-			done, err := config.EnableTool(g.overrides(), name, enabled)
-			if err != nil {
-				return err
+			for _, m := range a.Executor().Registry.Catalog().Missing() {
+				names = append(names, m.Name)
 			}
-			return g.printEdited(cmd.OutOrStdout(), done, verb+"d", fmt.Sprintf("%s: tools.%[1]s.enabled is %t", name, enabled), name)
-		},
-	}
+			if slices.Contains(names, name) {
+				return nil
+			}
+			hint := "toolserver tools --all lists them"
+			if near, ok := nearest.Word(name, names); ok {
+				hint = "did you mean " + near + "?"
+			}
+			return usage(fmt.Errorf("there is no tool %q; %s", brief.Name(name), hint))
+		}); err != nil {
+			return err
+		}
+		done, err := config.EnableTool(g.overrides(), name, enabled)
+		if err != nil {
+			return err
+		}
+		return g.printEdited(done, verb+"d", fmt.Sprintf("%s: tools.%[1]s.enabled is %t", name, enabled), name)
+	})
 	return c.Command
 }
 

@@ -102,20 +102,17 @@ func reports(a *app.App, waited time.Duration) (all []listed) {
 
 func upstreamList(g *globals) *cobra.Command {
 	limit := overall
-	cmd := &cobra.Command{
-		Use: "list", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: g.aboutServers(func(ctx context.Context, a *app.App, servers []*upstream.Server) error {
-			ctx, cancel := context.WithTimeout(ctx, limit)
-			defer cancel()
-			defer sayWaiting(g.std.Err, a)()
-			a.Servers.Start(ctx, servers)
-			all := reports(a, limit)
-			if g.json {
-				return printJSON(g.std.Out, append([]listed{}, all...))
-			}
-			return printServers(g.std.Out, all)
-		}),
-	}
+	cmd := command("list", nil, g.aboutServers(func(ctx context.Context, a *app.App, servers []*upstream.Server) error {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		defer sayWaiting(g.std.Err, a)()
+		a.Servers.Start(ctx, servers)
+		all := reports(a, limit)
+		if g.json {
+			return printJSON(g.std.Out, append([]listed{}, all...))
+		}
+		return printServers(g.std.Out, all)
+	}))
 	cmd.Flags().DurationVar(&limit, "timeout", limit, "how long to wait for all servers")
 	return cmd
 }
@@ -181,12 +178,9 @@ func (g *globals) withServers(names []string, do func(*app.App, []*upstream.Serv
 }
 
 func upstreamPing(g *globals) *cobra.Command {
-	return &cobra.Command{
-		Use: "ping NAME...", Args: takes(1, -1), ValidArgsFunction: g.completeServer,
-		RunE: g.aboutServers(func(ctx context.Context, a *app.App, chosen []*upstream.Server) error {
-			return ping(ctx, g.std.Out, a, chosen, g.json)
-		}),
-	}
+	return command("ping NAME...", g.completeServer, g.aboutServers(func(ctx context.Context, a *app.App, chosen []*upstream.Server) error {
+		return ping(ctx, g.std.Out, a, chosen, g.json)
+	}))
 }
 
 // pinged is what came of connecting to a server.
@@ -256,13 +250,10 @@ type serverTool struct {
 }
 
 func upstreamTools(g *globals) *cobra.Command {
-	return &cobra.Command{
-		Use: "tools NAME", Args: takes(1, 1), ValidArgsFunction: g.completeServer,
-		RunE: g.aboutServers(func(ctx context.Context, a *app.App, chosen []*upstream.Server) error {
-			a.Servers.Start(ctx, chosen)
-			return printServerTools(g.std.Out, a, chosen[0], g.json)
-		}),
-	}
+	return command("tools NAME", g.completeServer, g.aboutServers(func(ctx context.Context, a *app.App, chosen []*upstream.Server) error {
+		a.Servers.Start(ctx, chosen)
+		return printServerTools(g.std.Out, a, chosen[0], g.json)
+	}))
 }
 
 func printServerTools(out io.Writer, a *app.App, s *upstream.Server, asJSON bool) error {
@@ -302,26 +293,22 @@ func printServerTools(out io.Writer, a *app.App, s *upstream.Server, asJSON bool
 
 func upstreamLogs(g *globals) *cobra.Command {
 	var follow bool
-	cmd := &cobra.Command{
-		Use: "logs NAME", Args: takes(1, 1),
-		ValidArgsFunction: g.completeServer,
-		RunE: g.interruptible(func(ctx context.Context, names []string) error {
-			shown := logLines{g.std.Out, names[0], g.json}
-			encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{MessageKey: "msg"})
-			log := zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(shown)), zapcore.InfoLevel)
-			return g.withLog(zap.New(log), func(a *app.App) error {
-				g.sayUnused(a.Config())
-				chosen, err := servers(a, names)
-				if err != nil {
-					return err
-				}
-				if file := a.Config().Logging.File; file != "" {
-					return showLog(ctx, shown, file, follow)
-				}
-				return logsNow(ctx, g.std.Err, a, chosen, follow)
-			})
-		}),
-	}
+	cmd := command("logs NAME", g.completeServer, g.interruptible(func(ctx context.Context, names []string) error {
+		shown := logLines{g.std.Out, names[0], g.json}
+		encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{MessageKey: "msg"})
+		log := zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(shown)), zapcore.InfoLevel)
+		return g.withLog(zap.New(log), func(a *app.App) error {
+			g.sayUnused(a.Config())
+			chosen, err := servers(a, names)
+			if err != nil {
+				return err
+			}
+			if file := a.Config().Logging.File; file != "" {
+				return showLog(ctx, shown, file, follow)
+			}
+			return logsNow(ctx, g.std.Err, a, chosen, follow)
+		})
+	}))
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the command is interrupted")
 	return cmd
 }

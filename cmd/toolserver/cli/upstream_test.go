@@ -22,7 +22,7 @@ func TestLines(t *testing.T) {
 		if test.json != "" {
 			raw = json.RawMessage(test.json)
 		}
-		if got := string(lines(raw)); got != test.want {
+		if got := lines(raw); got != test.want {
 			t.Errorf("%s: %q; want %q", test.json, got, test.want)
 		}
 	}

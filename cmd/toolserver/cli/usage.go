@@ -14,6 +14,24 @@ import (
 	"github.com/toolserver/toolserver/domain/nearest"
 )
 
+// command returns a command that takes the arguments of its usage line: those in brackets may be left out.
+func command(use string, complete cobra.CompletionFunc, run func(*cobra.Command, []string) error) *cobra.Command {
+	least, most := 0, 0
+	for _, word := range strings.Fields(use)[1:] {
+		most++
+		if word[0] != '[' {
+			least++
+		}
+	}
+	switch {
+	case most == 0:
+		complete = cobra.NoFileCompletions
+	case strings.Contains(use, "..."):
+		most = -1
+	}
+	return &cobra.Command{Use: use, Args: takes(least, most), ValidArgsFunction: complete, RunE: run}
+}
+
 // takes returns a check of how many arguments a command has. A negative most is any number.
 func takes(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

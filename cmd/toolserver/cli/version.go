@@ -19,31 +19,28 @@ type release struct {
 }
 
 func versionCommand(g *globals) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, out := g.program, cmd.OutOrStdout()
-			if info, ok := debug.ReadBuildInfo(); ok && p.Commit == "" { // the linker was not told
-				built := map[string]string{}
-				for _, s := range info.Settings {
-					built[s.Key] = s.Value
-				}
-				p.Commit, p.Date, p.Modified = built["vcs.revision"], built["vcs.time"], built["vcs.modified"] == "true"
+	return command("version", nil, func(cmd *cobra.Command, _ []string) error {
+		p, out := g.program, cmd.OutOrStdout()
+		if info, ok := debug.ReadBuildInfo(); ok && p.Commit == "" { // the linker was not told
+			built := map[string]string{}
+			for _, s := range info.Settings {
+				built[s.Key] = s.Value
 			}
-			r := release{p.Version, p.Commit, p.Date, p.Modified, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
-			if g.json {
-				return printJSON(out, r)
+			p.Commit, p.Date, p.Modified = built["vcs.revision"], built["vcs.time"], built["vcs.modified"] == "true"
+		}
+		r := release{p.Version, p.Commit, p.Date, p.Modified, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+		if g.json {
+			return printJSON(out, r)
+		}
+		if r.Modified {
+			r.Commit += " (modified)"
+		}
+		fmt.Fprintln(out, "toolserver", r.Version)
+		for _, row := range [][2]string{{"commit", r.Commit}, {"date", r.Date}, {"go", r.Go}, {"platform", r.Platform}} {
+			if row[1] != "" {
+				fmt.Fprintf(out, "%-9s %s\n", row[0], row[1])
 			}
-			if r.Modified {
-				r.Commit += " (modified)"
-			}
-			fmt.Fprintln(out, "toolserver", r.Version)
-			for _, row := range [][2]string{{"commit", r.Commit}, {"date", r.Date}, {"go", r.Go}, {"platform", r.Platform}} {
-				if row[1] != "" {
-					fmt.Fprintf(out, "%-9s %s\n", row[0], row[1])
-				}
-			}
-			return nil
-		},
-	}
+		}
+		return nil
+	})
 }
