@@ -49,9 +49,8 @@ func New(c config.Logging, stderr io.Writer) (*Logger, error) {
 		enc.EncodeDuration = zapcore.StringDurationEncoder
 		encoder = zapcore.NewJSONEncoder(enc)
 	}
-	write, free := output(out)
-	w := newWriter(write, droppedEntry(encoder))
-	l.free = append(l.free, free, w.close)
+	w := newWriter(output(out), droppedEntry(encoder))
+	l.free = append(l.free, w.close)
 	l.Logger = zap.New(zapcore.NewCore(encoder, w, level), zap.Hooks(func(e zapcore.Entry) error {
 		if e.Level >= zapcore.WarnLevel {
 			return w.Sync()
