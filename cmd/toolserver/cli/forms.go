@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/wire/rawjson"
@@ -21,7 +24,7 @@ func openAIForm(t *domain.Tool) any {
 	}
 	function := map[string]any{"name": t.Name, "description": description, "parameters": t.Input}
 	if schema, err := t.Input.MarshalJSON(); err == nil {
-		if strict, err := strictSchema(nil, schema, false); err == nil {
+		if strict, err := strictSchema(schema, false); err == nil {
 			function["parameters"], function["strict"] = json.RawMessage(strict), true
 		}
 	}
@@ -43,88 +46,68 @@ func geminiForm(t *domain.Tool) any {
 // errNotStrict is the error of a schema that has no strict form.
 var errNotStrict = errors.New("the schema has no strict form")
 
-// strictSchema appends a schema to b in the form that models can be held to: all
+// strictSchema returns a schema in the form that models can be held to: all
 // members are required, those that were not may be null, which calls take for absent,
 // and what cannot be enforced is left out. A default goes into the description.
-func strictSchema(b []byte, schema []byte, optional bool) ([]byte, error) {
+func strictSchema(schema []byte, optional bool) ([]byte, error) {
 	var typ, description, fallback string
 	var required []string
 	properties, closed := []string{}, false
-	b = append(b, '{')
-	member := func(name string, value []byte) {
-		b = append(append(rawjson.AppendString(separated(b), name), ':'), value...)
-	}
 	if raw := rawjson.Member(schema, "required"); raw != nil && json.Unmarshal(raw, &required) != nil {
 		return nil, errNotStrict
 	}
-	err := rawjson.Object(schema, func(key, value []byte) (err error) {
-		switch name := string(key); name {
+	var failed error
+	strict, err := rawjson.Edit(schema, func(key, value []byte) []byte {
+		var err error
+		switch string(key) {
 		case "type":
-			if typ, err = rawjson.String(value); err != nil {
-				return err
+			if typ, err = rawjson.String(value); optional {
+				value = fmt.Appendf(nil, `[%s,"null"]`, value)
 			}
-			if optional {
-				value = append(append([]byte("["), value...), `,"null"]`...)
-			}
-			member(name, value)
 		case "description":
 			description, err = rawjson.String(value)
+			value = nil
 		case "default":
-			fallback = string(value)
+			fallback, value = string(value), nil
 		case "enum":
 			if optional {
-				value = append(slices.Clone(value[:len(value)-1]), ",null]"...)
+				value = fmt.Appendf(nil, "%s,null]", value[:len(value)-1])
 			}
-			member(name, value)
 		case "properties":
-			b = append(separated(b), `"properties":{`...)
-			err = rawjson.Object(value, func(name, value []byte) (err error) {
+			value, err = rawjson.Edit(value, func(name, value []byte) []byte {
 				properties = append(properties, string(name))
-				b = append(rawjson.AppendString(separated(b), string(name)), ':')
-				b, err = strictSchema(b, value, !slices.Contains(required, string(name)))
-				return err
+				inner, err := strictSchema(value, !slices.Contains(required, string(name)))
+				failed = cmp.Or(failed, err)
+				return inner
 			})
-			b = append(b, '}')
 		case "items":
-			b = append(separated(b), `"items":`...)
-			b, err = strictSchema(b, value, false)
+			value, err = strictSchema(value, false)
 		case "additionalProperties":
-			closed = string(value) == "false"
+			closed, value = string(value) == "false", nil
 		case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems", "pattern", "format":
-			member(name, value)
 		case "required", "minLength", "maxLength", "title", "$schema", "examples":
+			value = nil
 		default:
 			err = errNotStrict
 		}
-		return err
+		failed = cmp.Or(failed, err)
+		return value
 	})
-	if err != nil || typ == "" || (typ == "object") != closed {
+	if cmp.Or(failed, err) != nil || typ == "" || (typ == "object") != closed {
 		return nil, errNotStrict
 	}
 	if fallback != "" {
-		if description != "" {
-			description += " "
-		}
-		description += "Default: " + fallback + "."
+		description = strings.TrimPrefix(description+" Default: "+fallback+".", " ")
 	}
 	if description != "" {
-		member("description", rawjson.AppendString(nil, description))
+		strict = rawjson.With(strict, "description", rawjson.AppendString(nil, description))
 	}
 	if typ == "object" {
 		all, err := json.Marshal(properties)
 		if err != nil {
 			return nil, err
 		}
-		member("required", all)
-		member("additionalProperties", []byte("false"))
+		strict = rawjson.With(rawjson.With(strict, "required", all), "additionalProperties", []byte("false"))
 	}
-	return append(b, '}'), nil
-}
-
-// separated appends a comma to b unless it ends with what opens a container.
-func separated(b []byte) []byte {
-	if last := b[len(b)-1]; last == '{' || last == '[' {
-		return b
-	}
-	return append(b, ',')
+	return strict, nil
 }

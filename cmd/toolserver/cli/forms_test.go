@@ -20,7 +20,7 @@ func TestStrictSchema(t *testing.T) {
 		`{"type":"object","properties":{"x":true},"additionalProperties":false}`:                             "",
 		`{"type":"object","properties":{"x":{"type":"string"}},"required":"x","additionalProperties":false}`: "",
 	} {
-		got, err := strictSchema(nil, []byte(schema), false)
+		got, err := strictSchema([]byte(schema), false)
 		if string(got) != want || (err == nil) != (want != "") {
 			t.Errorf("%s:\ngot  %s, %v\nwant %s", schema, got, err, want)
 		}

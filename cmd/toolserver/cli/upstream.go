@@ -380,15 +380,14 @@ func showLog(ctx context.Context, out logLines, file string, follow bool) error 
 		rest = (rest + line)[:min(len(rest)+len(line), maxLogLine)]
 		if err == nil {
 			if about(rest, out.server) {
-				if last = append(last, strings.TrimSuffix(rest, "\n")); len(last) > maxLogLines {
-					last = slices.Delete(last, 0, len(last)-maxLogLines)
+				if last = append(last, strings.TrimSuffix(rest, "\n")); !shown {
+					last = last[max(0, len(last)-maxLogLines):]
 				}
 			}
 			rest = ""
-			if !shown {
-				continue
-			}
-		} else if !errors.Is(err, io.EOF) {
+			continue
+		}
+		if !errors.Is(err, io.EOF) {
 			return err
 		}
 		for _, line := range last {
@@ -396,16 +395,13 @@ func showLog(ctx context.Context, out logLines, file string, follow bool) error 
 				return err
 			}
 		}
-		last, shown = nil, true
-		if !follow {
+		if last, shown = nil, true; !follow {
 			return nil
 		}
-		if err != nil {
-			select {
-			case <-time.After(logPause):
-			case <-ctx.Done():
-				return nil
-			}
+		select {
+		case <-time.After(logPause):
+		case <-ctx.Done():
+			return nil
 		}
 	}
 }
