@@ -40,14 +40,16 @@ func (c Client) entry(s Server, place edit.Place) ([]part, error) {
 	add := func(name string, value any) { e = append(e, edit.Member{Name: name, Value: value}) }
 	refer := func(name string) (string, error) {
 		if shape.Reference == "" {
-			return "", fmt.Errorf("%s cannot refer to a variable in its file: give toolserver the secret in its configuration file (${file:/path}), or write it into the entry with %s=VALUE", c.Title, name)
+			return "", fmt.Errorf("%s cannot refer to a variable in its file: give toolserver the secret in its configuration file (${file:/path}), "+
+				"or write it into the entry with %s=VALUE", c.Title, name)
 		}
 		if shape.Inputs {
 			id := s.Name + "-" + name
-			inputs = append(inputs, part{
-				edit.Place{Keys: []string{"inputs"}, ID: "id", Name: id},
-				edit.Object{{Name: "type", Value: "promptString"}, {Name: "id", Value: id}, {Name: "description", Value: name + " of " + s.Name}, {Name: "password", Value: true}},
-			})
+			asks := edit.Object{
+				{Name: "type", Value: "promptString"}, {Name: "id", Value: id},
+				{Name: "description", Value: name + " of " + s.Name}, {Name: "password", Value: true},
+			}
+			inputs = append(inputs, part{edit.Place{Keys: []string{"inputs"}, ID: "id", Name: id}, asks})
 			name = id
 		}
 		return strings.ReplaceAll(shape.Reference, "NAME", name), nil
@@ -59,7 +61,8 @@ func (c Client) entry(s Server, place edit.Place) ([]part, error) {
 			texts = append(texts, v.Value)
 		}
 		if i := slices.IndexFunc(texts, variable.MatchString); i > 1+len(s.Args) {
-			return nil, fmt.Errorf("the value of %s has %q, which %s takes for a variable: --env %[1]s writes a reference instead", s.Env[i-2-len(s.Args)].Name, begin, c.Title)
+			name := s.Env[i-2-len(s.Args)].Name
+			return nil, fmt.Errorf("the value of %s has %q, which %s takes for a variable: --env %[1]s writes a reference instead", name, begin, c.Title)
 		} else if i >= 0 {
 			return nil, fmt.Errorf("%q has %q, which %s takes for a variable: use another path", texts[i], begin, c.Title)
 		}

@@ -11,6 +11,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // Object is the members of an entry in their order.
@@ -181,36 +183,18 @@ func Same(found any, entry Object) bool {
 	if found == nil || entry == nil {
 		return found == nil && entry == nil
 	}
-	x, err := json.Marshal(found)
+	written, err := decodeJSON(Line(entry))
 	if err != nil {
-		return false // of a kind that entries of ours have not
+		return false
 	}
-	y, err := json.Marshal(plain(entry))
-	return err == nil && bytes.Equal(x, y)
-}
-
-// plain returns a value as decoders do.
-func plain(value any) any {
-	object, ok := value.(Object)
-	if !ok {
-		return value
-	}
-	members := map[string]any{}
-	for _, m := range object {
-		members[m.Name] = plain(m.Value)
-	}
-	return members
+	x, err := json.Marshal(found) // which fails for kinds that entries of ours have not
+	y, failed := json.Marshal(written)
+	return err == nil && failed == nil && bytes.Equal(x, y)
 }
 
 // quoted returns a text as a JSON string, which is one of TOML, too, where DEL must be escaped.
 func quoted(text string) string {
-	var out strings.Builder
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(text); err != nil {
-		panic(fmt.Sprintf("edit: %v", err)) // texts can be encoded
-	}
-	return strings.ReplaceAll(strings.TrimSuffix(out.String(), "\n"), "\x7f", `\u007f`)
+	return strings.ReplaceAll(string(rawjson.AppendString(nil, text)), "\x7f", `\u007f`)
 }
 
 // flat returns a value that is no object as JSON in one line, which is TOML, too.

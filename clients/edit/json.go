@@ -143,13 +143,12 @@ func find(text []byte, members []hujson.ObjectMember, name string) (at int, err 
 
 // set replaces a member, or adds it at the end if it is at -1.
 func set(object *hujson.Object, at int, name string, value any, l layout) {
-	m := hujson.ObjectMember{Name: hujson.Value{Value: hujson.Literal(quoted(name))}}
-	m.Value = hujson.Value{BeforeExtra: hujson.Extra(" "), Value: hujson.Literal(l.write(value, l.indent))}
+	written := hujson.Literal(l.write(value, l.indent))
 	if at >= 0 {
-		m.Name.BeforeExtra, m.Value.AfterExtra = object.Members[at].Name.BeforeExtra, object.Members[at].Value.AfterExtra
-		object.Members[at] = m
+		object.Members[at].Value.Value = written
 		return
 	}
+	m := hujson.ObjectMember{Name: hujson.Value{Value: hujson.Literal(quoted(name))}, Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: written}}
 	last := len(object.Members) - 1
 	if last >= 0 && object.Members[last].Value.AfterExtra != nil {
 		m.Value.AfterExtra = hujson.Extra{} // the comma that trails

@@ -40,7 +40,6 @@ type Program struct {
 	Version   string
 	Commit    string                 // of the source
 	Date      string                 // of the commit
-	Modified  bool                   // the source is not that of the commit
 	Tools     []domain.Tool          // besides the built-in ones
 	Sources   []domain.Source        // likewise, of items that may change while it runs
 	Resources []domain.Resource      // likewise
@@ -64,7 +63,6 @@ type App struct {
 	Servers *Servers // other MCP servers
 
 	program  Program
-	self     string // path of this program, "" if that is unknown
 	started  time.Time
 	journal  *journal
 	exec     *domain.Executor
@@ -116,7 +114,7 @@ func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
 		return nil, err
 	}
 	a := &App{
-		inForce: &inForce{}, program: program, self: self, selector: jq.New(self), started: time.Now(),
+		inForce: &inForce{}, program: program, selector: jq.New(self), started: time.Now(),
 		results:  domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
 		launcher: process.NewLauncher(process.Options{Supervisor: self, Wrap: confine.Wrap}),
 	}

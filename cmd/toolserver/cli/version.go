@@ -21,14 +21,14 @@ type release struct {
 func versionCommand(g *globals) *cobra.Command {
 	return command("version", nil, func(cmd *cobra.Command, _ []string) error {
 		p, out := g.program, cmd.OutOrStdout()
-		if info, ok := debug.ReadBuildInfo(); ok && p.Commit == "" { // the linker was not told
+		r := release{p.Version, p.Commit, p.Date, false, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+		if info, ok := debug.ReadBuildInfo(); ok && r.Commit == "" { // the linker was not told
 			built := map[string]string{}
 			for _, s := range info.Settings {
 				built[s.Key] = s.Value
 			}
-			p.Commit, p.Date, p.Modified = built["vcs.revision"], built["vcs.time"], built["vcs.modified"] == "true"
+			r.Commit, r.Date, r.Modified = built["vcs.revision"], built["vcs.time"], built["vcs.modified"] == "true"
 		}
-		r := release{p.Version, p.Commit, p.Date, p.Modified, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 		if g.json {
 			return printJSON(out, r)
 		}
