@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-
-	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // call is a request in flight.
@@ -26,7 +24,7 @@ type call struct {
 
 	progress chan *Progress // not yet passed on; nil if nobody asked for it
 
-	// Guarded by the mutex of the client:
+	// Guarded by the mutex of calls:
 	left     time.Time                 // nobody waits for it any more, but the server may still serve it
 	handlers []context.CancelCauseFunc // of requests of the server that came with it
 }
@@ -68,18 +66,14 @@ func (c *Client) roundTrip(ctx context.Context, req *Request) (json.RawMessage, 
 	if req.Progress != nil {
 		x.progress = make(chan *Progress, maxProgress)
 	}
-	c.mu.Lock()
-	c.lastID++
-	x.id = c.lastID
-	c.calls[x.id] = x
-	c.mu.Unlock()
+	c.calls.add(x)
 	out := outgoing{method: req.Method, schema: req.InputSchema}
-	err := c.compose(&out, req, x.id)
+	err := c.peer.Load().compose(&out, req, x.id)
 	if err == nil {
 		err = c.transport.send(ctx, &out, x)
 	}
 	if err != nil {
-		c.forget(x)
+		c.calls.forget(x)
 		if x.abandon != nil {
 			x.abandon()
 		}
@@ -97,7 +91,7 @@ func (c *Client) roundTrip(ctx context.Context, req *Request) (json.RawMessage, 
 			for len(x.progress) > 0 {
 				req.Progress(*<-x.progress)
 			}
-			c.forget(x)
+			c.calls.forget(x)
 			return o.result, o.err
 		case <-ctx.Done():
 			return nil, c.giveUp(x, req.Method)
@@ -111,7 +105,7 @@ func (c *Client) roundTrip(ctx context.Context, req *Request) (json.RawMessage, 
 // giveUp ends the wait for a response whose context has ended, and returns why.
 func (c *Client) giveUp(x *call, method string) error {
 	cause := context.Cause(x.ctx)
-	c.leave(x)
+	c.calls.leave(x)
 	if x.abandon != nil {
 		x.abandon()
 	}
@@ -127,17 +121,6 @@ func requestContext(ctx context.Context) (context.Context, context.CancelFunc) {
 		return context.WithDeadline(free, deadline.Add(drainTime))
 	}
 	return context.WithCancel(free)
-}
-
-// forget removes a call that has its outcome, and ends what it made the client do.
-func (c *Client) forget(x *call) {
-	close(x.over)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.calls, x.id)
-	for _, cancel := range x.handlers {
-		cancel(errEnded)
-	}
 }
 
 // cancelCall tells the server that nobody waits for a call any more. Of initialize the
@@ -157,15 +140,13 @@ func (c *Client) cancelCall(x *call, method string, cause error) {
 	})
 }
 
-// callByID returns the call of an ID or progress token, or nil.
-func (c *Client) callByID(id []byte) *call {
-	n, err := strconv.ParseInt(string(id), 10, 64)
-	if err != nil {
-		if n, err = strconv.ParseInt(string(jsonrpc.IDKey(id)), 10, 64); err != nil {
-			return nil
-		}
+// asks reports whether a server may ask the user something while it serves method.
+func asks(method string) bool {
+	switch mcp.MCPMethod(method) {
+	case mcp.MethodServerDiscover, mcp.MethodInitialize, mcp.MethodPing, mcp.MethodSetLogLevel, mcp.MethodSubscriptionsListen,
+		mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList,
+		mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe:
+		return false
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.calls[n]
+	return true
 }

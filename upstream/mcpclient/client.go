@@ -128,12 +128,9 @@ type Client struct {
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup // goroutines of the connection
 
-	mu      sync.Mutex
-	lastID  int64
-	calls   map[int64]*call
-	unknown time.Time                          // until then, calls may be served that calls does not have
-	serving map[string]context.CancelCauseFunc // requests of the server, by ID
-	answers int                                // to requests of the server, on their way
+	mu     sync.Mutex // held to end the connection, or to start a goroutine
+	calls  calls      // in flight
+	served served     // requests of the server
 }
 
 // peer is what is known of the server.
@@ -151,7 +148,7 @@ func newClient(opts Options) *Client {
 	opts.MaxMessageBytes = cmp.Or(opts.MaxMessageBytes, 16<<20)
 	opts.ConnectTimeout = cmp.Or(opts.ConnectTimeout, 30*time.Second)
 	opts.Timeout = cmp.Or(opts.Timeout, 5*time.Minute)
-	c := &Client{opts: opts, calls: map[int64]*call{}, serving: map[string]context.CancelCauseFunc{}}
+	c := &Client{opts: opts, calls: calls{byID: map[int64]*call{}}, served: served{cancel: map[string]context.CancelCauseFunc{}}}
 	c.setServer(Server{})
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c
@@ -161,8 +158,8 @@ func (c *Client) setServer(s Server) {
 	p := &peer{Server: s, modern: mcp.IsModernProtocol(s.Protocol)}
 	if p.modern {
 		p.about = rawjson.AppendString(appendMember([]byte{'{'}, []byte(mcp.MetaKeyProtocolVersion), nil), s.Protocol)
-		p.about = appendMember(p.about, []byte(mcp.MetaKeyClientInfo), jsonrpc.AppendValue(nil, c.info()))[1:]
-		p.capabilities = jsonrpc.AppendValue(nil, c.capabilities())
+		p.about = appendMember(p.about, []byte(mcp.MetaKeyClientInfo), jsonrpc.AppendValue(nil, c.opts.info()))[1:]
+		p.capabilities = jsonrpc.AppendValue(nil, c.opts.capabilities())
 		if c.opts.LogLevel != "" {
 			p.logLevel = rawjson.AppendString(nil, c.opts.LogLevel)
 		}
@@ -239,10 +236,6 @@ type Progress struct {
 	Done    float64 `json:"progress"`
 	Total   float64 `json:"total"` // 0 if it is not known
 	Message string  `json:"message"`
-
-	// Raw are the parameters of the notification as the server sent them. Their
-	// progressToken is that of the client, not one of its callers.
-	Raw json.RawMessage `json:"-"`
 }
 
 // Call is [Client.Do] with a method and parameters only.
@@ -264,12 +257,17 @@ func (c *Client) CallTool(ctx context.Context, name string, arguments any, progr
 // first, the server is asked to cancel the request and the error is the cause of
 // ctx. When a modern server requires input, the handlers provide it.
 func (c *Client) Do(ctx context.Context, req Request) (json.RawMessage, error) {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.opts.Timeout)
-		defer cancel()
-	}
+	ctx, cancel := c.opts.bounded(ctx)
+	defer cancel()
 	return c.do(ctx, req)
+}
+
+// bounded returns a context that ends after the time for calls, unless it has a deadline.
+func (o *Options) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, o.Timeout)
 }
 
 func (c *Client) do(ctx context.Context, req Request) (json.RawMessage, error) {
@@ -325,11 +323,8 @@ func (c *Client) List(ctx context.Context, method string) (items []json.RawMessa
 	if !ok {
 		return nil, fmt.Errorf("%s is not a list", method)
 	}
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.opts.Timeout)
-		defer cancel()
-	}
+	ctx, cancel := c.opts.bounded(ctx)
+	defer cancel()
 	params := map[string]any{}
 	seen, have, seed := map[string]bool{}, map[uint64]bool{}, maphash.MakeSeed() // cursors, items
 	size, stale := 0, 0

@@ -13,12 +13,11 @@ import (
 
 // compose writes the message of a request: its parameters as they were given, with
 // what the protocol sets in _meta.
-func (c *Client) compose(out *outgoing, req *Request, id int64) error {
+func (p *peer) compose(out *outgoing, req *Request, id int64) error {
 	given, err := givenParams(req.Params)
 	if err != nil {
 		return fmt.Errorf("the parameters of %s: %w", req.Method, err)
 	}
-	p := c.peer.Load()
 	b := append(make([]byte, 0, len(given)+len(p.about)+len(p.capabilities)+256), `{"jsonrpc":"2.0","id":`...)
 	b = strconv.AppendInt(b, id, 10)
 	b = rawjson.AppendString(append(b, `,"method":`...), req.Method)

@@ -40,7 +40,7 @@ func (c *Client) connect(ctx context.Context, t transport) (*Client, error) {
 }
 
 // patience is how long a server may take to answer what it need not know.
-func (c *Client) patience() time.Duration { return min(10*time.Second, c.opts.ConnectTimeout/3) }
+func (o *Options) patience() time.Duration { return min(10*time.Second, o.ConnectTimeout/3) }
 
 // negotiate tries the modern version, which must be the given one if that is not empty. A server
 // that leaves server/discover without an answer is offered the handshake, too: it may
@@ -59,7 +59,7 @@ func (c *Client) negotiate(ctx context.Context, only string) error {
 	})
 	var late <-chan time.Time
 	if only == "" {
-		late = time.After(c.patience())
+		late = time.After(c.opts.patience())
 	}
 	wait := time.Duration(0)
 	select {
@@ -82,7 +82,7 @@ func (c *Client) negotiate(ctx context.Context, only string) error {
 	}
 	refused := isRefusal(err)
 	if refused {
-		wait = c.patience()
+		wait = c.opts.patience()
 	}
 	select {
 	case unknown := <-found:
@@ -161,7 +161,7 @@ func supports(err error, version string) bool {
 // initialize does the handshake.
 func (c *Client) initialize(ctx context.Context, version string) error {
 	i, err := c.introduce(ctx, mcp.MethodInitialize, map[string]any{
-		"protocolVersion": version, "capabilities": c.capabilities(), "clientInfo": c.info(),
+		"protocolVersion": version, "capabilities": c.opts.capabilities(), "clientInfo": c.opts.info(),
 	})
 	if err == nil && (!slices.Contains(mcp.LegacyProtocolVersions(), i.Version) || c.opts.Protocol != "" && i.Version != version) {
 		err = fmt.Errorf("%w: it answered with version %.100q", errNoCommonVersion, i.Version)
@@ -177,7 +177,7 @@ func (c *Client) initialize(ctx context.Context, version string) error {
 	if c.opts.LogLevel == "" {
 		return nil
 	}
-	asking, cancel := context.WithTimeout(ctx, c.patience())
+	asking, cancel := context.WithTimeout(ctx, c.opts.patience())
 	defer cancel()
 	_, err = c.Call(asking, string(mcp.MethodSetLogLevel), map[string]any{"level": c.opts.LogLevel})
 	if isRefusal(err) || asking.Err() != nil && ctx.Err() == nil { // it has no log
@@ -186,21 +186,21 @@ func (c *Client) initialize(ctx context.Context, version string) error {
 	return err
 }
 
-func (c *Client) info() mcp.Implementation {
-	return mcp.Implementation{Name: c.opts.Name, Version: c.opts.Version}
+func (o *Options) info() mcp.Implementation {
+	return mcp.Implementation{Name: o.Name, Version: o.Version}
 }
 
 // capabilities returns what the handlers make of the client.
-func (c *Client) capabilities() map[string]any {
+func (o *Options) capabilities() map[string]any {
 	declared := map[string]any{}
 	for method, capability := range map[string]string{
 		"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots",
 	} {
-		if c.opts.Handlers[method] != nil {
+		if o.Handlers[method] != nil {
 			declared[capability] = struct{}{}
 		}
 	}
-	if c.opts.OpensURLs && declared["elicitation"] != nil {
+	if o.OpensURLs && declared["elicitation"] != nil {
 		declared["elicitation"] = map[string]any{"form": struct{}{}, "url": struct{}{}}
 	}
 	return declared

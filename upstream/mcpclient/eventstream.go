@@ -14,18 +14,16 @@ import (
 // arrives on one stream, and a POST request to an address that it names there takes
 // each message.
 type sseTransport struct {
-	client   *Client
-	ctx      context.Context // of the stream
+	*poster
 	endpoint string
-	http     *http.Client
-	header   http.Header
 }
 
 // ConnectSSE connects to the server whose stream is at address. Its end ends the
 // connection. Everything else is as with [ConnectHTTP].
 func ConnectSSE(ctx context.Context, client *http.Client, address string, header http.Header, opts Options) (*Client, error) {
 	c := newClient(opts)
-	t := &sseTransport{client: c, ctx: c.whileOpen(ctx), http: withoutRedirects(client), header: header}
+	t := &sseTransport{poster: newPoster(ctx, c, client, header)}
+	t.poster.post = t.post
 	c.transport = t
 	ctx, cancel := context.WithTimeout(ctx, c.opts.ConnectTimeout)
 	defer cancel()
@@ -93,15 +91,8 @@ func sameOrigin(base *url.URL, address string) (*url.URL, error) {
 	return at, nil
 }
 
-func (t *sseTransport) send(ctx context.Context, out *outgoing, x *call) error {
-	if x == nil {
-		return t.post(ctx, out)
-	}
-	return t.client.posting(x, func() error { return t.post(x.http, out) })
-}
-
 // post sends a message. The response to it comes on the stream.
-func (t *sseTransport) post(ctx context.Context, out *outgoing) error {
+func (t *sseTransport) post(ctx context.Context, out *outgoing, _ *call) error {
 	resp, err := request(ctx, t.http, http.MethodPost, t.endpoint, t.header, out)
 	if err != nil {
 		return err

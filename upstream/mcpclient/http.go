@@ -60,14 +60,29 @@ const (
 	maxFailures = 5 // to open it, in a row
 )
 
+// poster has a POST request for each message, on its own goroutine.
+type poster struct {
+	client *Client
+	ctx    context.Context // of the connection
+	http   *http.Client
+	header http.Header
+	post   func(ctx context.Context, out *outgoing, x *call) error
+}
+
+// newPoster returns what sends the messages of a client, with requests that have the values of ctx. It follows no redirects.
+func newPoster(ctx context.Context, c *Client, client *http.Client, header http.Header) *poster {
+	copied := *client
+	copied.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(c.ctx, cancel)
+	return &poster{client: c, ctx: ctx, http: &copied, header: header}
+}
+
 // httpTransport has a POST request for each message, and with a session a stream
-// of what the server sends on its own. Each runs on its own goroutine.
+// of what the server sends on its own.
 type httpTransport struct {
-	client  *Client
-	ctx     context.Context // of the session
+	*poster
 	address string
-	http    *http.Client
-	header  http.Header
 	session atomic.Pointer[string]
 	opened  func() // the stream of the session has been asked for
 }
@@ -82,36 +97,21 @@ type httpTransport struct {
 // each call on its own.
 func ConnectHTTP(ctx context.Context, client *http.Client, address string, header http.Header, opts Options) (*Client, error) {
 	c := newClient(opts)
-	t := &httpTransport{client: c, ctx: c.whileOpen(ctx), address: address, http: withoutRedirects(client), header: header}
+	t := &httpTransport{poster: newPoster(ctx, c, client, header), address: address}
+	t.poster.post = t.post
 	return c.connect(ctx, t)
 }
 
-// whileOpen returns a context with the values of ctx that ends with the connection.
-func (c *Client) whileOpen(ctx context.Context) context.Context {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	context.AfterFunc(c.ctx, cancel)
-	return ctx
-}
-
-func withoutRedirects(client *http.Client) *http.Client {
-	copied := *client
-	copied.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &copied
-}
-
-func (t *httpTransport) send(ctx context.Context, out *outgoing, x *call) error {
-	if x == nil {
-		return t.post(ctx, out, nil)
-	}
-	return t.client.posting(x, func() error { return t.post(x.http, out, x) })
-}
-
-// posting makes the HTTP request of a call, on a goroutine of its own if the caller has
+// send makes the HTTP request of a message: that of a call on a goroutine of its own if the caller has
 // to be told of progress meanwhile.
-func (c *Client) posting(x *call, post func() error) error {
+func (p *poster) send(ctx context.Context, out *outgoing, x *call) error {
+	if x == nil {
+		return p.post(ctx, out, nil)
+	}
+	c := p.client
 	made := func() {
 		defer context.AfterFunc(c.ctx, x.abandon)()
-		err := post()
+		err := p.post(x.http, out, x)
 		if !x.unread {
 			x.abandon()
 		}

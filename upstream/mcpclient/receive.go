@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -47,7 +48,7 @@ func (c *Client) receive(from *call, raw []byte, owned bool) {
 // answered ends the call that a response belongs to. Nobody may wait for it any
 // more.
 func (c *Client) answered(from *call, msg *jsonrpc.Message, owned bool) {
-	x := c.callByID(msg.ID)
+	x := c.calls.with(msg.ID)
 	switch {
 	case x == nil:
 		return
@@ -61,13 +62,8 @@ func (c *Client) answered(from *call, msg *jsonrpc.Message, owned bool) {
 	if x.abandon != nil && x != from { // it came on another stream
 		x.abandon()
 	}
-	if !x.asks {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !x.left.IsZero() {
-		delete(c.calls, x.id)
+	if x.asks {
+		c.calls.answered(x)
 	}
 }
 
@@ -85,25 +81,19 @@ func (c *Client) notified(from *call, msg *jsonrpc.Message) {
 		if json.Unmarshal(msg.Params, &p) != nil {
 			return
 		}
-		if x := c.callByID(p.Token); x != nil && x.progress != nil {
-			p.Raw = slices.Clone(msg.Params)
+		if x := c.calls.with(p.Token); x != nil && x.progress != nil {
 			x.report(&p.Progress)
 		}
 	case string(mcp.MethodNotificationCancelled):
 		var p struct {
 			ID json.RawMessage `json:"requestId"`
 		}
-		if json.Unmarshal(msg.Params, &p) != nil {
-			return
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if cancel := c.serving[string(jsonrpc.IDKey(p.ID))]; cancel != nil {
-			cancel(errCanceled)
+		if json.Unmarshal(msg.Params, &p) == nil {
+			c.served.end(p.ID)
 		}
 	default:
 		if c.opts.Notify != nil {
-			c.opts.Notify(c.serves(from), msg.Method, slices.Clone(msg.Params))
+			c.opts.Notify(c.calls.serves(c.ctx, from), msg.Method, slices.Clone(msg.Params))
 		}
 	}
 }
@@ -114,6 +104,52 @@ var (
 	errEnded    = errors.New("the call has ended")
 )
 
+// served are the requests of the server that are served.
+type served struct {
+	mu      sync.Mutex
+	cancel  map[string]context.CancelCauseFunc // by ID
+	answers int                                // on their way
+}
+
+// begin adds a request, and returns its key: empty if the client is busy with others. It is not taken if the server does not
+// take the answers either.
+func (s *served) begin(id json.RawMessage, cancel context.CancelCauseFunc) (key string, taken bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answers >= maxAnswers {
+		return "", false
+	}
+	s.answers++
+	if key = string(jsonrpc.IDKey(id)); len(s.cancel) >= maxHandlers || s.cancel[key] != nil {
+		return "", true
+	}
+	s.cancel[key] = cancel
+	return key, true
+}
+
+// end ends a request that the server has canceled.
+func (s *served) end(id json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cancel := s.cancel[string(jsonrpc.IDKey(id))]; cancel != nil {
+		cancel(errCanceled)
+	}
+}
+
+// forget removes a request whose handler has returned.
+func (s *served) forget(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.cancel, key)
+}
+
+// answered notes that an answer has been sent.
+func (s *served) answered() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers--
+}
+
 // serve has a handler answer a request of a server with a handshake. From is the
 // call it came with; with it the handler's context ends.
 func (c *Client) serve(from *call, msg *jsonrpc.Message) {
@@ -122,27 +158,16 @@ func (c *Client) serve(from *call, msg *jsonrpc.Message) {
 	if msg.Method == string(mcp.MethodPing) {
 		handler = func(context.Context, json.RawMessage) (any, error) { return struct{}{}, nil }
 	}
-	ctx, cancel := context.WithCancelCause(c.serves(from))
-	key := string(jsonrpc.IDKey(id))
-	c.mu.Lock()
-	if c.answers >= maxAnswers { // which the server does not take
-		c.mu.Unlock()
+	ctx, cancel := context.WithCancelCause(c.calls.serves(c.ctx, from))
+	key, taken := c.served.begin(id, cancel)
+	if !taken {
 		cancel(nil)
 		return
 	}
-	c.answers++
-	busy := len(c.serving) >= maxHandlers || c.serving[key] != nil
-	if !busy {
-		c.serving[key] = cancel
-		switch {
-		case from == nil:
-		case c.calls[from.id] == from && from.left.IsZero():
-			from.handlers = append(from.handlers, cancel)
-		default:
-			cancel(errEnded)
-		}
+	busy := key == ""
+	if !busy && from != nil {
+		c.calls.attach(from, cancel)
 	}
-	c.mu.Unlock()
 	_ = c.start(func() {
 		defer cancel(nil)
 		defer context.AfterFunc(c.ctx, func() { cancel(c.Err()) })()
@@ -158,11 +183,7 @@ func (c *Client) serve(from *call, msg *jsonrpc.Message) {
 			result, err = handler(limited, params)
 			stop()
 		}
-		if !busy {
-			c.mu.Lock()
-			delete(c.serving, key)
-			c.mu.Unlock()
-		}
+		c.served.forget(key)
 		if context.Cause(ctx) != errCanceled {
 			sending, stop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 			defer context.AfterFunc(c.ctx, stop)()
@@ -175,9 +196,7 @@ func (c *Client) serve(from *call, msg *jsonrpc.Message) {
 			}
 			_ = c.transport.send(sending, &outgoing{msg: response(id, result, err)}, nil)
 		}
-		c.mu.Lock()
-		c.answers--
-		c.mu.Unlock()
+		c.served.answered()
 	})
 }
 

@@ -45,7 +45,7 @@ func (t *stdioTransport) receive() {
 		tooLong, skipped := errors.AsType[*jsonrpc.TooLongError](err)
 		switch {
 		case skipped:
-			t.client.tooLong(tooLong)
+			t.tooLong(tooLong)
 		case err != nil:
 			t.client.fail(fmt.Errorf("reading from the server: %w", err))
 			return
@@ -57,17 +57,12 @@ func (t *stdioTransport) receive() {
 
 // tooLong ends the call that a message which exceeds the limit is the response to,
 // or, if it does not say which that is, all calls in flight.
-func (c *Client) tooLong(e *jsonrpc.TooLongError) {
-	if x := c.callByID(e.Answers); x != nil {
+func (t *stdioTransport) tooLong(e *jsonrpc.TooLongError) {
+	if x := t.client.calls.with(e.Answers); x != nil {
 		x.end(outcome{err: ErrTooLong})
 	}
-	if e.Answers != nil || !e.Response {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, x := range c.calls {
-		x.end(outcome{err: ErrTooLong})
+	if e.Answers == nil && e.Response {
+		t.client.calls.fail(ErrTooLong)
 	}
 }
 
