@@ -156,7 +156,8 @@ func (d *Desk) Begin(r Request) (*Flow, error) {
 		return nil, err
 	}
 	f := &Flow{
-		ID: Secret(16), Public: page.host == "", desk: d, pages: page, Expires: time.Now().Add(d.config.Patience), done: make(chan struct{}), request: r, state: Secret(32),
+		ID: Secret(16), Public: page.host == "", Expires: time.Now().Add(d.config.Patience),
+		desk: d, pages: page, done: make(chan struct{}), request: r, state: Secret(32),
 		redirect: page.redirect(), cookie: Secret(16), then: map[string]func(){},
 	}
 	if d.config.Prove != nil {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/toolserver/toolserver/domain/share"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
@@ -68,14 +69,8 @@ type Grants[G any] struct {
 	Refresh func(ctx context.Context, owner, stale string, g *G) (*G, error) // returns another grant, or the same if that does
 
 	flights singleflight.Group
-	mu      sync.Mutex
-	seen    map[string]seen[G]
-}
-
-// seen is a grant that was read a moment ago, so that a burst of calls reads it once.
-type seen[G any] struct {
-	grant *G
-	at    time.Time
+	bounded sync.Once
+	seen    share.Store[string, *G] // a moment ago, so that a burst of calls reads a grant once
 }
 
 // Bounds of what is kept in memory: grants, and how soon this process notices what another does with one.
@@ -103,33 +98,25 @@ func (k *Grants[G]) Read(owner string) (*G, error) {
 
 // Load returns the grant of an owner that counts. It may be as old as seenLife, unless it has to be what is kept now.
 func (k *Grants[G]) Load(owner string, now bool) (*G, error) {
-	k.mu.Lock()
-	known, ok := k.seen[owner]
-	k.mu.Unlock()
-	if ok && !now && time.Since(known.at) < seenLife {
-		return known.grant, nil
+	if known, ok := k.lately().Get("", owner); ok && !now {
+		return known, nil
 	}
 	g, err := k.Read(owner)
 	if err == nil && k.Counts != nil {
 		err = k.Counts(owner, g)
 	}
 	if err != nil {
-		g = nil
+		k.lately().Take("", owner)
+		return nil, err
 	}
-	k.remember(owner, g)
-	return g, err
+	k.lately().Put("", owner, g, 0)
+	return g, nil
 }
 
-// remember notes what was read or written; nil if that is nothing.
-func (k *Grants[G]) remember(owner string, g *G) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.seen == nil || len(k.seen) >= maxSeen {
-		k.seen = map[string]seen[G]{}
-	}
-	if delete(k.seen, owner); g != nil {
-		k.seen[owner] = seen[G]{g, time.Now()}
-	}
+// lately returns the grants that were read or written lately.
+func (k *Grants[G]) lately() *share.Store[string, *G] {
+	k.bounded.Do(func() { k.seen.MaxEntries, k.seen.MaxAge = maxSeen, seenLife })
+	return &k.seen
 }
 
 // Current returns a grant of an owner whose token is not stale, refreshed if need be: once for all who need it at the same time,
@@ -141,13 +128,7 @@ func (k *Grants[G]) Current(ctx context.Context, owner, stale string) (*G, error
 		return g, err
 	}
 	// Who needs another token than stale cannot share with who needs any.
-	return Shared(ctx, &k.flights, owner+" "+stale, func(ctx context.Context) (*G, error) {
-		unlock, err := k.Lock(ctx, owner)
-		if err != nil {
-			return nil, err
-		}
-		defer unlock()
-		g, err := k.Load(owner, true)
+	return k.Alone(ctx, owner, stale, func(ctx context.Context, g *G, err error) (*G, error) {
 		if err != nil || k.Usable(g, stale) {
 			return g, err
 		}
@@ -165,10 +146,25 @@ func (k *Grants[G]) Current(ctx context.Context, owner, stale string) (*G, error
 			}
 			return nil, ended.Err
 		}
-		if err == nil && next != g {
-			err = k.Save(owner, next)
-		}
 		return next, err
+	})
+}
+
+// Alone gets a grant of an owner, once for all who need it for the same reason at the same time, while nobody else changes it: do
+// is given what [Grants.Load] returns of what is kept now, and what else it returns is kept.
+func (k *Grants[G]) Alone(ctx context.Context, owner, reason string, do func(context.Context, *G, error) (*G, error)) (*G, error) {
+	return Shared(ctx, &k.flights, owner+" "+reason, func(ctx context.Context) (*G, error) {
+		unlock, err := k.lock(ctx, owner)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+		kept, err := k.Load(owner, true)
+		g, err := do(ctx, kept, err)
+		if err == nil && g != kept {
+			err = k.Save(owner, g)
+		}
+		return g, err
 	})
 }
 
@@ -179,14 +175,14 @@ func (k *Grants[G]) Save(owner string, g *G) error {
 		err = k.Store.Write(k.Entry(owner), data)
 	}
 	if err == nil {
-		k.remember(owner, g)
+		k.lately().Put("", owner, g, 0)
 	}
 	return err
 }
 
 // Replace keeps a new grant in place of what there is, unless that cannot be read as it is configured: it is not overwritten silently.
 func (k *Grants[G]) Replace(ctx context.Context, owner string, g *G) error {
-	unlock, err := k.Lock(ctx, owner)
+	unlock, err := k.lock(ctx, owner)
 	if err != nil {
 		return err
 	}
@@ -199,7 +195,7 @@ func (k *Grants[G]) Replace(ctx context.Context, owner string, g *G) error {
 
 // Forget removes the grant of an owner. The caller has the lock.
 func (k *Grants[G]) Forget(owner string) error {
-	k.remember(owner, nil)
+	k.lately().Take("", owner)
 	return k.Store.Remove(k.Entry(owner))
 }
 
@@ -208,7 +204,7 @@ func (k *Grants[G]) Forget(owner string) error {
 func (k *Grants[G]) SignOut(ctx context.Context, owner, left string, revoke func(context.Context, *G) error) error {
 	ctx, cancel := context.WithTimeout(ctx, SharedTime)
 	defer cancel()
-	unlock, err := k.Lock(ctx, owner)
+	unlock, err := k.lock(ctx, owner)
 	if err != nil {
 		return err
 	}
@@ -232,8 +228,8 @@ func (k *Grants[G]) SignOut(ctx context.Context, owner, left string, revoke func
 	return &f
 }
 
-// Lock waits for the lock of an owner's grant, which all processes share.
-func (k *Grants[G]) Lock(ctx context.Context, owner string) (unlock func(), err error) {
+// lock waits for the lock of an owner's grant, which all processes share.
+func (k *Grants[G]) lock(ctx context.Context, owner string) (unlock func(), err error) {
 	unlock, err = k.Store.Lock(ctx, k.Entry(owner))
 	return unlock, Explained(err)
 }

@@ -47,7 +47,9 @@ func (d *Desk) listen(port int) (*Pages, error) {
 	if err != nil {
 		var err6 error
 		if l, err6 = net.Listen("tcp6", "[::1]:0"); err6 != nil {
-			return nil, &httpcall.Failure{Type: "io_error", Message: "no loopback address can be listened on: " + err.Error(), Hint: "Sign in with " + d.config.Paste + "."}
+			return nil, &httpcall.Failure{
+				Type: "io_error", Message: "no loopback address can be listened on: " + err.Error(), Hint: "Sign in with " + d.config.Paste + ".",
+			}
 		}
 	}
 	p := &loopback{Pages: &Pages{base: "http://" + l.Addr().String(), host: l.Addr().String()}}

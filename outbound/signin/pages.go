@@ -39,7 +39,8 @@ func proofPage(w http.ResponseWriter, status int, f *Flow, problem string) {
 // onwardPage goes on to where consent is asked for.
 func onwardPage(w http.ResponseWriter, f *Flow) {
 	onward := "Continue to " + f.request.Provider
-	write(w, http.StatusOK, onward, fmt.Sprintf(`<meta http-equiv="refresh" content="0;url=%s"><p><a href="%[1]s">%s</a></p>`, html.EscapeString(f.consent()), html.EscapeString(onward)))
+	write(w, http.StatusOK, onward, fmt.Sprintf(`<meta http-equiv="refresh" content="0;url=%s"><p><a href="%[1]s">%s</a></p>`,
+		html.EscapeString(f.consent()), html.EscapeString(onward)))
 }
 
 // donePage says what was connected with whom.

@@ -26,11 +26,8 @@ type Entry struct {
 	Title string // what is signed in to: "Gmail"
 }
 
-// Kinds of stores.
-const (
-	KindFile    = "file"
-	KindKeyring = "keyring" // of the operating system
-)
+// KindKeyring is a store in the keyring of the operating system; any other is files.
+const KindKeyring = "keyring"
 
 // Keeping says how sign-ins are kept. config/settings.txt says what the keys mean.
 type Keeping struct {
@@ -78,7 +75,9 @@ func (s Store) Kept() string {
 
 // fails returns why a sign-in cannot be read or kept, with a remedy.
 func (s Store) fails(e Entry, why, remedy string) error {
-	return &httpcall.Failure{Type: "io_error", Message: "the sign-in to " + e.Title + " cannot be used: " + why, Hint: "Ask the person who runs the server to " + remedy + "."}
+	return &httpcall.Failure{
+		Type: "io_error", Message: "the sign-in to " + e.Title + " cannot be used: " + why, Hint: "Ask the person who runs the server to " + remedy + ".",
+	}
 }
 
 // Read returns what is kept for an owner; [fs.ErrNotExist] if nothing is.

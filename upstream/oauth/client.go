@@ -79,9 +79,12 @@ func New(config Config) (*Client, error) {
 		r.now = time.Now
 	}
 	c := &Client{
-		requester: r, config: config, discovery: &discovery{requester: r, documents: map[string]document{}}, tokens: &tokens{r, key},
+		requester: r, config: config, discovery: &discovery{requester: r}, tokens: &tokens{r, key},
 		log: cmp.Or(config.Log, zap.NewNop()),
 	}
+	r.nonces.MaxEntries = maxNonces
+	known := &c.discovery.documents
+	known.MaxEntries, known.MaxAge, known.Now = maxDocuments, documentLife, r.now
 	c.grants = c.newGrants()
 	c.clients = &clients{r, key.key != nil, &signin.Grants[registration]{
 		Store:  signin.NewStore(signin.StoreConfig{State: config.State, Forget: c.command("logout")}),

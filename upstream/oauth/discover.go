@@ -9,23 +9,17 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/toolserver/toolserver/domain/share"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/outbound/signin"
 )
 
 // documentLife is how long a document is used without asking for it again.
 const documentLife = 10 * time.Minute
-
-// document is one that was fetched.
-type document struct {
-	value   any
-	fetched time.Time
-}
 
 // protectedResource is what an upstream says of itself (RFC 9728).
 type protectedResource struct {
@@ -56,10 +50,8 @@ type authorizationServer struct {
 // discovery finds out where an upstream has people sign in, and keeps what it found for a while.
 type discovery struct {
 	*requester
-	flights singleflight.Group
-
-	mu        sync.Mutex
-	documents map[string]document
+	flights   singleflight.Group
+	documents share.Store[string, any]
 }
 
 // maxDocuments bounds what is kept in memory.
@@ -212,22 +204,13 @@ func missing(err error) bool {
 
 // cached returns a document of the last minutes, or fetches it once for all who ask for it at the same time.
 func cached[T any](ctx context.Context, d *discovery, key string, fresh bool, fetch func(context.Context) (T, error)) (T, error) {
-	d.mu.Lock()
-	known, ok := d.documents[key]
-	d.mu.Unlock()
-	if ok && !fresh && d.now().Sub(known.fetched) < documentLife {
-		return known.value.(T), nil
+	if known, ok := d.documents.Get("", key); ok && !fresh {
+		return known.(T), nil
 	}
 	return signin.Shared(ctx, &d.flights, key, func(ctx context.Context) (T, error) {
 		value, err := fetch(ctx)
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		delete(d.documents, key)
-		if err == nil {
-			if len(d.documents) >= maxDocuments {
-				clear(d.documents)
-			}
-			d.documents[key] = document{value, d.now()}
+		if d.documents.Take("", key); err == nil {
+			d.documents.Put("", key, value, 0)
 		}
 		return value, err
 	})

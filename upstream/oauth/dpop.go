@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/toolserver/toolserver/outbound/signin"
@@ -82,30 +81,18 @@ func binds(said challenge, server authorizationServer) bool {
 	return said.Binds && slices.Contains(server.Proofs, proofAlgorithm)
 }
 
-// nonces are what servers want to see in proofs, by their origin. The zero value is ready to use.
-type nonces struct {
-	mu sync.Mutex
-	by map[string]string
-}
-
-// of returns the nonce for the server of an address.
-func (n *nonces) of(u *url.URL) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.by[origin(u)]
-}
-
-// note remembers the nonce of an answer, and reports whether it has one.
-func (n *nonces) note(u *url.URL, h http.Header) bool {
+// noteNonce remembers the nonce of an answer, which its server wants to see in proofs, and reports whether it has one.
+func (r *requester) noteNonce(u *url.URL, h http.Header) bool {
 	nonce := h.Get("DPoP-Nonce")
 	if nonce == "" || len(nonce) > maxToken {
 		return false
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.by == nil || len(n.by) >= maxNonces {
-		n.by = map[string]string{}
-	}
-	n.by[origin(u)] = nonce
+	r.nonces.Put("", origin(u), nonce, 0)
 	return true
+}
+
+// prove returns a proof of a key for one request, with the nonce that the server wants to see.
+func (r *requester) prove(b *binding, method string, u *url.URL, access string) (string, error) {
+	nonce, _ := r.nonces.Get("", origin(u))
+	return b.proof(method, u, nonce, access, r.now())
 }

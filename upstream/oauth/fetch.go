@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/toolserver/toolserver/domain/share"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
@@ -29,7 +30,7 @@ type requester struct {
 	answer   time.Duration     // bounds a request, body included
 	now      func() time.Time
 	secrets  secrets
-	nonces   nonces
+	nonces   share.Store[string, string] // that servers want to see in proofs, by their origin
 }
 
 // fetch gets a JSON document.
@@ -64,7 +65,7 @@ func (r *requester) request(ctx context.Context, q httpcall.Request, into any, f
 	}
 	service := httpcall.Service{
 		Name: u.Host, Timeout: r.answer, MaxBody: maxAnswer, Header: map[string]string{"Accept": "application/json"}, Fail: fail,
-		Observe: func(h http.Header) { r.nonces.note(u, h) },
+		Observe: func(h http.Header) { r.noteNonce(u, h) },
 		Client:  &http.Client{Transport: r.http, CheckRedirect: redirected},
 	}
 	err := service.Do(ctx, q, func(res *httpcall.Response) error {

@@ -153,7 +153,7 @@ func (t *tokens) sendOnce(ctx context.Context, endpoint string, r registration, 
 		form.Set("client_id", r.ID)
 	}
 	if u, err := url.Parse(endpoint); err == nil && b != nil {
-		proof, err := b.proof(http.MethodPost, u, t.nonces.of(u), "", t.now())
+		proof, err := t.prove(b, http.MethodPost, u, "")
 		if err != nil {
 			return err
 		}

@@ -70,7 +70,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		newNonce := c.nonces.note(req.URL, res.Header)
+		newNonce := c.noteNonce(req.URL, res.Header)
 		said, _ := challengeOf(res.Header)
 		stepUp := res.StatusCode == http.StatusForbidden && said.Error == "insufficient_scope"
 		if res.StatusCode != http.StatusUnauthorized && (!stepUp || sent == nil) {
@@ -111,7 +111,7 @@ func (t *transport) with(req *http.Request, body io.ReadCloser, g *grant) (*http
 	case g.binding == nil:
 		req.Header.Set("Authorization", "Bearer "+g.Access)
 	default:
-		proof, err := g.binding.proof(req.Method, req.URL, t.client.nonces.of(req.URL), g.Access, t.client.now())
+		proof, err := t.client.prove(g.binding, req.Method, req.URL, g.Access)
 		if err != nil {
 			return nil, err
 		}
@@ -228,24 +228,14 @@ func subset(some, others []string) bool {
 
 // issueShared gets a grant of a machine, once for all callers who need it at the same time.
 func (c *Client) issueShared(ctx context.Context, n need, t target) (*grant, error) {
-	key := url.Values{"stale": {n.stale()}, "scope": t.scopes}.Encode()
-	return signin.Shared(ctx, &c.flights, "issue "+key, func(ctx context.Context) (*grant, error) {
-		unlock, err := c.grants.Lock(ctx, n.owner)
-		if err != nil {
+	reason := url.Values{"stale": {n.stale()}, "scope": t.scopes}.Encode()
+	return c.grants.Alone(ctx, n.owner, reason, func(ctx context.Context, kept *grant, err error) (*grant, error) {
+		switch {
+		case err != nil && !errors.Is(err, signin.ErrNoGrant):
 			return nil, err
-		}
-		defer unlock()
-		kept, err := c.stored(n.owner)
-		if err != nil {
-			return nil, err
-		}
-		if kept != nil && kept.Usable(n.stale(), c.now()) && kept.isOf(t.resource, t.server.Issuer) && subset(t.scopes, kept.Requested) {
+		case err == nil && kept.Usable(n.stale(), c.now()) && kept.isOf(t.resource, t.server.Issuer) && subset(t.scopes, kept.Requested):
 			return kept, nil // of another process
 		}
-		g, err := c.issue(ctx, n.owner, t)
-		if err != nil {
-			return nil, err
-		}
-		return g, c.grants.Save(n.owner, g)
+		return c.issue(ctx, n.owner, t)
 	})
 }

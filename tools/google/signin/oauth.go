@@ -56,8 +56,9 @@ const endpoint = "Google's token endpoint"
 func answers() httpcall.Rules {
 	return httpcall.Rules{
 		{
-			Codes: []string{"invalid_client", "unauthorized_client", "deleted_client", "disabled_client"}, Type: "bad_credentials", Meaning: "it rejects the OAuth client",
-			Hint: "Ask the person who runs the server to check google.client_id and google.client_secret: both are those of one client of type Desktop app.",
+			Codes: []string{"invalid_client", "unauthorized_client", "deleted_client", "disabled_client"}, Type: "bad_credentials",
+			Meaning: "it rejects the OAuth client",
+			Hint:    "Ask the person who runs the server to check google.client_id and google.client_secret: both are those of one client of type Desktop app.",
 		},
 		{Codes: []string{"invalid_grant"}, Type: "http_status", Meaning: "the code is used up, expired or of another sign-in", Hint: "Sign in again."},
 	}
@@ -111,7 +112,9 @@ func (a *Accounts) complete(ctx context.Context, o owner, verifier string, answe
 	wanted := a.config.Scopes(o.service)
 	switch {
 	case g.Grant.Refresh == "":
-		return nil, &httpcall.Failure{Type: "bad_answer", Message: "Google sent no refresh token", Hint: "Remove the access of the app at " + connections + " and sign in again."}
+		return nil, &httpcall.Failure{
+			Type: "bad_answer", Message: "Google sent no refresh token", Hint: "Remove the access of the app at " + connections + " and sign in again.",
+		}
 	case len(wanted) > 0 && len(g.Lacks(wanted)) == len(wanted):
 		return nil, errNothing
 	}

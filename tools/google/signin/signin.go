@@ -109,8 +109,8 @@ func (e *RevokedError) Error() string {
 		of = " of " + e.Email
 	}
 	return "Google no longer accepts the sign-in" + of + " to " + e.Owner.Of(e.Service) +
-		": another sign-in to the account was revoked, which ends them all, the Google Cloud app is in \"Testing\", where sign-ins end after 7 days, the password was changed, " +
-		"the access was removed in the Google account, or the sign-in was unused for 6 months"
+		": another sign-in to the account was revoked, which ends them all, the Google Cloud app is in \"Testing\", where sign-ins end after " +
+		"7 days, the password was changed, the access was removed in the Google account, or the sign-in was unused for 6 months"
 }
 
 // Config says where Google is, for which client grants are, and where they are kept.

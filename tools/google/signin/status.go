@@ -72,7 +72,8 @@ func (a *Accounts) SignOut(ctx context.Context, o Owner, s Service, ends ...Serv
 		for _, other := range Services() {
 			kept, err := a.grants[other].Load(string(o), true)
 			if other != s && !slices.Contains(ends, other) && err == nil && kept.Email == g.Email {
-				note = fmt.Sprintf("forgotten here only: at Google the access is one with that to %s, which ends when that is signed out, too, or at %s", other.Title(), connections)
+				note = fmt.Sprintf("forgotten here only: at Google the access is one with that to %s, which ends when that is signed out, too, or at %s",
+					other.Title(), connections)
 				return nil
 			}
 		}
