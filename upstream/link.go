@@ -348,7 +348,7 @@ func (l *link) follow(ctx context.Context, c *connection) error {
 				return err
 			}
 		case <-ping.C:
-			if l.relays.count() > 0 { // a server with one thread answers nobody else
+			if l.relays.inFlight.Load() > 0 { // a server with one thread answers nobody else
 				continue
 			}
 			if l.owner != "" && l.relays.unused() > maxUnused {

@@ -206,8 +206,8 @@ func TestQuestionEnds(t *testing.T) {
 	}()
 	<-r.pending.asks
 	calls.end(r)
-	if err := <-asked; err != errAnswered || calls.count() != 0 {
-		t.Errorf("%v; %d calls in flight", err, calls.count())
+	if err := <-asked; err != errAnswered || calls.inFlight.Load() != 0 {
+		t.Errorf("%v; %d calls in flight", err, calls.inFlight.Load())
 	}
 }
 

@@ -196,7 +196,7 @@ func (s *offers) resource(raw json.RawMessage) domain.Resource {
 	_ = json.Unmarshal(raw, &it) // it was checked
 	r := domain.Resource{
 		Name: s.name + separator + cmp.Or(it.Name, it.Template, it.URI), Title: it.Title, Description: it.Description, MIMEType: it.MIMEType,
-		Audience: s.settings.audience(), Listed: raw,
+		Audience: s.settings.audience(), Listed: raw, Watch: s.calls.watches.watch,
 		ReadRaw: func(ctx context.Context, at domain.Location) (domain.ToolResult, error) {
 			return s.calls.read(ctx, cmp.Or(it.URI, s.original(at.URI)), at.URI)
 		},
@@ -206,9 +206,6 @@ func (s *offers) resource(raw json.RawMessage) domain.Resource {
 		r.Complete = s.calls.completer("ref/resource", "uri", it.Template)
 	} else {
 		r.URI, r.Alias = s.address(it.URI), it.URI
-	}
-	r.Watch = func(ctx context.Context, at domain.Location, changed func()) error {
-		return s.calls.watches.watch(ctx, at.URI, changed)
 	}
 	return r
 }
@@ -234,16 +231,13 @@ func (s *offers) prompt(raw json.RawMessage) domain.Prompt {
 // unlisted is the resource that has the documents of the server that are in no list.
 func (s *offers) unlisted() domain.Resource {
 	return domain.Resource{
-		URI: s.address(""), Name: s.name + separator + "*", Audience: s.settings.audience(),
+		URI: s.address(""), Name: s.name + separator + "*", Audience: s.settings.audience(), Watch: s.calls.watches.watch,
 		Linked: func(principal, uri string) bool {
 			_, ok := s.calls.linked.Get(principal, uri)
 			return ok
 		},
 		ReadRaw: func(ctx context.Context, at domain.Location) (domain.ToolResult, error) {
 			return s.calls.read(ctx, s.original(at.URI), at.URI)
-		},
-		Watch: func(ctx context.Context, at domain.Location, changed func()) error {
-			return s.calls.watches.watch(ctx, at.URI, changed)
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
@@ -19,7 +20,7 @@ import (
 // call.
 type relay struct {
 	owner   domain.Session
-	number  int      // in the order in which calls begin
+	number  int64    // in the order in which calls begin
 	pending *pending // of a caller who answers in rounds; nil for others
 
 	mu     sync.Mutex
@@ -42,20 +43,16 @@ const maxLogs = 256
 
 // relays counts the calls of a link in flight.
 type relays struct {
-	mu       sync.Mutex
-	inFlight int
-	begun    int       // ever
-	last     time.Time // when one of them ended
+	inFlight atomic.Int64
+	begun    atomic.Int64 // ever
+	ended    atomic.Int64 // when the last of them has, in nanoseconds
 }
 
 // begin adds a call. The context of its request leads what the server says during it to
 // the relay.
 func (rs *relays) begin(caller context.Context) *relay {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	rs.inFlight++
-	rs.begun++
-	return &relay{owner: domain.SessionOf(caller), caller: caller, number: rs.begun}
+	rs.inFlight.Add(1)
+	return &relay{owner: domain.SessionOf(caller), caller: caller, number: rs.begun.Add(1)}
 }
 
 // end removes a call, after all that it was told has been passed on.
@@ -73,10 +70,8 @@ func (rs *relays) end(r *relay) {
 		<-r.logged
 	}
 	r.asking.Wait()
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	rs.inFlight--
-	rs.last = time.Now()
+	rs.ended.Store(time.Now().UnixNano())
+	rs.inFlight.Add(-1)
 }
 
 // relayOf returns the call that a message of the server belongs to, which came with the
@@ -104,21 +99,10 @@ func (r *relay) over() bool {
 	return r.ended
 }
 
-// count returns how many calls are in flight.
-func (rs *relays) count() int {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	return rs.inFlight
-}
-
 // unused returns how long ago the last call ended; 0 if there was none.
 func (rs *relays) unused() time.Duration {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	if rs.last.IsZero() {
-		rs.last = time.Now()
-	}
-	return time.Since(rs.last)
+	rs.ended.CompareAndSwap(0, time.Now().UnixNano())
+	return time.Since(time.Unix(0, rs.ended.Load()))
 }
 
 // current returns the context of the caller.

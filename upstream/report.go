@@ -68,7 +68,7 @@ func (s *Server) Report() Report { return s.report(s.links.main) }
 func (s *Server) report(l *link) Report {
 	r := l.report()
 	for _, l := range s.links.all() {
-		r.InFlight += l.relays.count()
+		r.InFlight += int(l.relays.inFlight.Load())
 		r.Connections++
 	}
 	r.Connections-- // that of all callers

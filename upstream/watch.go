@@ -29,14 +29,14 @@ type watch struct {
 const maxWatched = 1000
 
 // watch calls changed whenever a document has changed, until ctx ends. It returns at once.
-func (ws *watches) watch(ctx context.Context, uri string, changed func()) error {
-	own := ws.original(uri)
+func (ws *watches) watch(ctx context.Context, at domain.Location, changed func()) error {
+	own := ws.original(at.URI)
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	w := ws.all[own]
 	if w == nil {
 		if len(ws.all) >= maxWatched {
-			return domain.Errorf(domain.CodeExecutionFailed, "resource %s: %d documents of server %s are watched already", uri, maxWatched, ws.name)
+			return domain.Errorf(domain.CodeExecutionFailed, "resource %s: %d documents of server %s are watched already", at.URI, maxWatched, ws.name)
 		}
 		if ws.all == nil {
 			ws.all = map[string]*watch{}

@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+
+	"github.com/toolserver/toolserver/domain"
 )
 
 // TestWatchAgain subscribes to a document while the subscription before has not ended: the
@@ -39,7 +41,7 @@ func TestWatchAgain(t *testing.T) {
 	until(t, s, "ready", func() bool { return s.Report().Status == StatusReady })
 	before := make(chan struct{})
 	s.calls.watches.last = map[string]<-chan struct{}{"r://1": before}
-	if err := s.calls.watches.watch(t.Context(), "r://1", func() {}); err != nil {
+	if err := s.calls.watches.watch(t.Context(), domain.Location{URI: "r://1"}, func() {}); err != nil {
 		t.Fatal(err)
 	}
 	for range 10 { // time enough for whoever does not wait

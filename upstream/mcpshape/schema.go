@@ -65,7 +65,8 @@ var schemaShape = sync.OnceValue(func() *shape {
 		schema.members[name] = parts
 	}
 	for _, name := range []string{
-		"additionalItems", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "propertyNames", "contains", "contentSchema", "not", "if", "then", "else",
+		"additionalItems", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "propertyNames", "contains", "contentSchema",
+		"not", "if", "then", "else",
 	} {
 		schema.members[name] = schema
 	}

@@ -15,7 +15,6 @@ import (
 type Tool struct {
 	Server, Name, Title, Description string
 	Schema                           json.RawMessage
-	Tags                             []string
 }
 
 // An Index finds tools. It does not change, and is safe for concurrent use.
@@ -60,7 +59,7 @@ const (
 // in fields that are longer. They are constants so that what one tool says never
 // changes the score of another.
 const (
-	inName, inServer, inTitle, inLead, inRest, inParams, inParamText, inValues, inTags = 2, 1.5, 2, 1.2, 0.9, 0.5, 0.25, 0.6, 1
+	inName, inServer, inTitle, inLead, inRest, inParams, inParamText, inValues = 2, 1.5, 2, 1.2, 0.9, 0.5, 0.25, 0.6
 
 	ofProduct = 0.4  // what a product of the tool's name is about
 	k1        = 1.2  // BM25's: how soon more of a word says no more
@@ -140,7 +139,6 @@ func (d *document) read(t Tool) entry {
 	d.field(words(cut(strings.Join(s.descriptions, " "))), inParamText, usualText)
 	values := words(strings.Join(s.values, " "))
 	d.field(values, inValues, usualValues)
-	d.field(words(strings.Join(t.Tags, " ")), inTags, 0)
 	d.about(append(server, name...))
 	e.does = d.actions(name, text, values)
 	return e

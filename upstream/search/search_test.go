@@ -25,7 +25,7 @@ var few = []Tool{
 		"$defs":{"op":{"oneOf":[{"const":"ship"},{"properties":{"kind":{"enum":["zeppelin"]}}}]}},
 		"anyOf":[{"properties":{"tracking_number":{"type":"string","description":"Number of the parcel."}}}],
 		"properties":{"op":{"$ref":"#/$defs/op"}}}`)},
-	{Server: "wetter", Name: "forecast", Description: "Weather of the next days.", Tags: []string{"meteorology"}},
+	{Server: "wetter", Name: "forecast", Description: "Weather of the next days."},
 	{Server: "doubt", Name: "long", Description: "Something else. " + strings.Repeat("It mentions an issue, a file, an order and a directory. ", 50)},
 }
 
@@ -67,7 +67,6 @@ func TestSearchFinds(t *testing.T) {
 		{"zeppelin", "order_write"},              // an enum within $defs
 		{"ship", "order_write"},                  // a const
 		{"parcel", "order_write"},                // a description of a parameter
-		{"meteorology", "forecast"},              // a tag
 		{"issue", "get_issue"},
 		{"a file", "readFile"}, // not the long description that mentions files most
 	} {
