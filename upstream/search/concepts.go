@@ -40,11 +40,8 @@ const (
 	aThing   = "#"
 )
 
-// Actions of most tools.
-var (
-	reading = []string{"!get", "!list", "!search"}
-	writing = []string{"!creat", "!delet", "!updat"}
-)
+// reading are the actions of most tools that change nothing.
+var reading = []string{"!get", "!list", "!search"}
 
 // actionsAmong returns those of concepts that are actions.
 func actionsAmong(concepts []string) (found []string) {

@@ -137,10 +137,9 @@ func (d *document) read(t Tool) entry {
 	s := schemaTexts(t.Schema)
 	d.field(words(cut(strings.Join(s.names, " "))), inParams, usualParams)
 	d.field(words(cut(strings.Join(s.descriptions, " "))), inParamText, usualText)
-	values := words(strings.Join(s.values, " "))
-	d.field(values, inValues, usualValues)
+	d.field(words(strings.Join(s.values, " ")), inValues, usualValues)
 	d.about(append(server, name...))
-	e.does = d.actions(name, text, values)
+	e.does = d.actions(name, text)
 	return e
 }
 
@@ -200,8 +199,8 @@ func (d *document) about(names []word) {
 }
 
 // actions returns what a tool does: what the first verb of its name says, and that
-// of its description; and its values, of which one may choose what it does.
-func (d *document) actions(name, text, values []word) (does []string) {
+// of its description.
+func (d *document) actions(name, text []word) (does []string) {
 	for _, list := range [][]word{name, text[:min(len(text), verbWords)]} {
 		for _, w := range list {
 			if found := actionsAmong(d.x.means(w.stem)); len(found) > 0 {
@@ -210,24 +209,14 @@ func (d *document) actions(name, text, values []word) (does []string) {
 			}
 		}
 	}
-	for _, w := range values {
-		for _, c := range d.x.named[w.stem] {
-			if w.parts == 0 && (slices.Contains(reading, c) || slices.Contains(writing, c)) {
-				does = append(does, c)
-			}
-		}
-	}
 	return does
 }
-
-// noise are words in names of tools that say nothing about them.
-var noise = map[string]bool{"api": true, "mcp": true, "tool": true, "server": true}
 
 // withoutServer removes the server's name from the front of a tool's, where many
 // servers repeat it, and noise.
 func withoutServer(name, server []word) []word {
 	n := 0
-	for n < len(name)-1 && (noise[name[n].stem] || slices.ContainsFunc(server, func(w word) bool { return w.stem == name[n].stem })) {
+	for n < len(name)-1 && slices.ContainsFunc(server, func(w word) bool { return w.stem == name[n].stem }) {
 		n++
 	}
 	return name[n:]

@@ -25,9 +25,8 @@ type alternative struct {
 }
 
 // What counts beside a word of the query itself: another of the same concept, a meaning
-// the query has already, a guess, two words as one, and the very form of a
-// word.
-const conceptWeight, repeated, nearWeight, pairWeight, formWeight = 0.6, 0.7, 0.6, 0.3, 0.15
+// the query has already, a guess, and the very form of a word.
+const conceptWeight, repeated, nearWeight, formWeight = 0.6, 0.7, 0.6, 0.15
 
 // questions are the first words of what asks to read, not to change.
 var questions = strings.Fields("what which who whose when where how why is are does did was were has have any " +
@@ -160,25 +159,19 @@ func (s *search) concepts(sl *slot, key string, exact bool) {
 	}
 }
 
-// extras adds words that a name has in the same form, names of servers, and neighbours
-// that are one word for some tools: git hub, target date.
+// extras adds words that a name has in the same form, and names of servers.
 func (s *search) extras(list []word) {
 	extra := func(term string, weight float64) {
 		if found := s.having(term); found != nil {
 			s.slots = append(s.slots, slot{alternatives: []alternative{{found, weight}}, extra: true})
 		}
 	}
-	for i, w := range list {
+	for _, w := range list {
 		if s.stops(w.plain) {
 			continue
 		}
-		if i > 0 && w.plain != list[i-1].plain && !s.stops(list[i-1].plain) {
-			extra(stem(list[i-1].plain+w.plain), pairWeight)
-		}
-		if len(s.x.about[w.stem]) > 0 || len(s.x.asked[w.stem]) == 0 { // a product, and no common word
-			for _, key := range append([]string{w.stem}, s.x.same[w.stem]...) {
-				extra(ofServer+key, 1)
-			}
+		for _, key := range append([]string{w.stem}, s.x.same[w.stem]...) {
+			extra(ofServer+key, 1)
 		}
 		extra(writtenAs+w.plain, formWeight)
 	}
