@@ -17,7 +17,8 @@ import (
 
 // connection is a connection to a server, with its process if it is a program.
 type connection struct {
-	client caller
+	*mcpclient.Client
+	link   *link
 	child  *process.Child
 	kill   context.CancelFunc // what is left of the program
 	hidden []string           // of what it writes to its standard error
@@ -51,15 +52,14 @@ func (l *link) connect(ctx context.Context) (*connection, error) {
 		Name: "toolserver", Version: s.deps.Version, Handlers: l.handlers(), OpensURLs: true, Notify: l.notified,
 		LogLevel: "debug", ConnectTimeout: s.startLimit(l.slow), Timeout: maxRounds, Handshake: l.handshake,
 	}
-	c := &connection{}
-	c.client.conn, c.client.link = c, l
+	c := &connection{link: l}
 	var err error
-	switch s.settings.transport() {
-	case transportHTTP:
-		c.client.Client, err = mcpclient.ConnectHTTP(ctx, s.client(l.owner), s.settings.URL, s.settings.header(), opts)
-		return c, err
-	case transportSSE:
-		c.client.Client, err = mcpclient.ConnectSSE(ctx, s.client(l.owner), s.settings.URL, s.settings.header(), opts)
+	if transport := s.settings.transport(); transport != transportStdio {
+		connect := mcpclient.ConnectHTTP
+		if transport == transportSSE {
+			connect = mcpclient.ConnectSSE
+		}
+		c.Client, err = connect(ctx, s.client(l.owner), s.settings.URL, s.settings.header(), opts)
 		return c, err
 	}
 	living, kill := context.WithCancel(context.WithoutCancel(ctx)) // once it runs, the program is asked to end before it is killed
@@ -74,7 +74,7 @@ func (l *link) connect(ctx context.Context) (*connection, error) {
 	}
 	starting()
 	c.kill, c.hidden = kill, s.settings.Secrets()
-	if c.client.Client, err = mcpclient.Connect(ctx, streams{c.child}, opts); err != nil {
+	if c.Client, err = mcpclient.Connect(ctx, streams{c.child}, opts); err != nil {
 		switch {
 		case errors.Is(err, context.DeadlineExceeded): // its program has ended since, as it was asked to
 			l.slow = true
@@ -124,7 +124,7 @@ const (
 // signal; then it is killed with all that it has started.
 func (c *connection) close() {
 	if c.child == nil {
-		c.client.Close()
+		c.Client.Close()
 		return
 	}
 	_ = c.child.Stdin.Close()
@@ -132,8 +132,8 @@ func (c *connection) close() {
 		c.child.Signal(syscall.SIGTERM)
 		within(termGrace, c.child.Exited())
 	}
-	if c.client.Client != nil {
-		c.client.Close()
+	if c.Client != nil {
+		c.Client.Close()
 	}
 	c.child.Close()
 	c.kill()
@@ -149,12 +149,15 @@ func within(limit time.Duration, happened <-chan struct{}) bool {
 	}
 }
 
+// modern reports whether the server speaks protocol version 2026-07-28.
+func (c *connection) modern() bool { return mcp.IsModernProtocol(c.Server().Protocol) }
+
 // ping asks the server for a sign of life.
 func (c *connection) ping(ctx context.Context) error {
 	method := mcp.MethodPing
-	if mcp.IsModernProtocol(c.client.Server().Protocol) {
+	if c.modern() {
 		method = mcp.MethodServerDiscover
 	}
-	_, err := c.client.Call(ctx, string(method), nil)
+	_, err := c.Call(ctx, string(method), nil)
 	return err
 }

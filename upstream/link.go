@@ -16,7 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
 	"github.com/toolserver/toolserver/outbound/httpcall"
@@ -282,7 +281,7 @@ func (l *link) session(ctx context.Context, late *time.Timer) error {
 		return err
 	}
 	defer c.close()
-	l.handshake = !l.guessed && !c.client.Both() && !mcp.IsModernProtocol(c.client.Server().Protocol) // what was guessed is no reason to stay with an old version
+	l.handshake = !l.guessed && !c.Both() && !c.modern() // what was guessed is no reason to stay with an old version
 	l.guessed, l.slow = false, false
 	serving, end := context.WithCancel(ctx)
 	defer end()
@@ -291,8 +290,8 @@ func (l *link) session(ctx context.Context, late *time.Timer) error {
 	}
 	l.set(StatusReady, c, nil)
 	s.settle(false)
-	s.deps.Log.Info("ready", zap.String("protocol", c.client.Server().Protocol))
-	if mcp.IsModernProtocol(c.client.Server().Protocol) {
+	s.deps.Log.Info("ready", zap.String("protocol", c.Server().Protocol))
+	if c.modern() {
 		s.running.Go(func() { l.listen(serving, c) })
 	}
 	if l.owner == "" {
@@ -322,8 +321,8 @@ func (l *link) follow(ctx context.Context, c *connection) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-c.client.Done():
-			return c.client.Err()
+		case <-c.Done():
+			return c.Err()
 		case <-l.relist:
 			if !sleep(ctx, listDelay) {
 				return context.Cause(ctx)
@@ -332,7 +331,7 @@ func (l *link) follow(ctx context.Context, c *connection) error {
 			case <-l.relist:
 			default:
 			}
-			if err := l.server.load(ctx, l, c); err != nil && c.client.Err() == nil {
+			if err := l.server.load(ctx, l, c); err != nil && c.Err() == nil {
 				l.server.deps.Log.Warn("its lists have changed and cannot be read", zap.Error(err))
 				signal(l.doubt)
 			}
@@ -372,7 +371,7 @@ func (l *link) check(ctx context.Context, c *connection) error {
 		return nil
 	}
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && !mcpclient.NamesSession(e.Message) &&
-		(e.Code != jsonrpc.CodeMethodNotFound || !mcp.IsModernProtocol(c.client.Server().Protocol)) { // or it is another one now
+		(e.Code != jsonrpc.CodeMethodNotFound || !c.modern()) { // or it is another one now
 		return nil
 	}
 	return fmt.Errorf("it does not answer: %w", err)
@@ -386,19 +385,12 @@ func withStatus(err error) error {
 	return err
 }
 
-// caller is the client of a connection as calls use it.
-type caller struct {
-	*mcpclient.Client
-	conn *connection
-	link *link
-}
-
 // Do sends a request. What a server over HTTP answers with that is not for this request may
 // be because it has begun anew, and does not know the session: then that is begun anew as
 // well, and the error is [mcpclient.ErrSessionEnded] if it cannot have served the request.
-func (c caller) Do(ctx context.Context, req mcpclient.Request) (json.RawMessage, error) {
+func (c *connection) Do(ctx context.Context, req mcpclient.Request) (json.RawMessage, error) {
 	result, err := c.Client.Do(ctx, req)
-	if err == nil || c.conn.child != nil {
+	if err == nil || c.child != nil {
 		return result, err
 	}
 	_, err = c.link.server.withoutTokens(nil, withStatus(err))
@@ -411,13 +403,13 @@ func (c caller) Do(ctx context.Context, req mcpclient.Request) (json.RawMessage,
 	case refused && (c.link.hold(status) || status.Status == http.StatusTooManyRequests):
 	case errors.Is(err, mcpclient.ErrSessionEnded), errors.Is(err, mcpclient.ErrTooLong), answered && !mcpclient.NamesSession(said.Message):
 	default:
-		if failed := c.link.check(ctx, c.conn); failed == nil || ctx.Err() != nil {
+		if failed := c.link.check(ctx, c); failed == nil || ctx.Err() != nil {
 			break
 		} else if rejects(failed) && (answered || refused && status.Status/100 == 4) {
 			err = fmt.Errorf("%w: %w", mcpclient.ErrSessionEnded, err)
 			break
 		}
-		c.link.lost(c.conn)
+		c.link.lost(c)
 	}
 	switch {
 	case errors.Is(err, mcpclient.ErrSessionEnded):
@@ -597,7 +589,7 @@ func (l *link) lost(c *connection) {
 		l.status, l.conn, l.again = StatusStarting, nil, true
 		close(l.changed)
 		l.changed = make(chan struct{})
-		l.server.running.Go(c.client.Close)
+		l.server.running.Go(c.Close)
 	}
 }
 
@@ -614,8 +606,8 @@ func (l *link) cause(err error) string {
 // listen has a server of protocol version 2026-07-28 say what changes.
 func (l *link) listen(ctx context.Context, c *connection) {
 	for wait := firstWait; ctx.Err() == nil; wait = min(2*wait, laterWait) {
-		_ = c.client.Listen(ctx, mcpclient.Filter{Tools: true, Prompts: true, Resources: true})
-		if !sleep(ctx, wait) || c.client.Err() != nil {
+		_ = c.Listen(ctx, mcpclient.Filter{Tools: true, Prompts: true, Resources: true})
+		if !sleep(ctx, wait) || c.Err() != nil {
 			return
 		}
 		l.refresh() // it may have changed in between
@@ -630,7 +622,7 @@ func (l *link) send(ctx context.Context, req mcpclient.Request) (json.RawMessage
 		if err != nil {
 			return nil, err
 		}
-		result, err := c.client.Do(ctx, req)
+		result, err := c.Do(ctx, req)
 		result, err = l.server.withoutTokens(result, err)
 		if _, answered := errors.AsType[*jsonrpc.Error](err); err != nil && !answered && ctx.Err() == nil {
 			signal(l.doubt)

@@ -32,19 +32,13 @@ type Deps struct {
 // changed go on as they are. The zero value is ready to use.
 type Manager struct {
 	mu      sync.Mutex
-	servers map[string]*managed
-}
-
-// managed is a server with what it was made from.
-type managed struct {
-	*Server
-	from any
+	servers map[string]*Server
 }
 
 // Update is the servers of a configuration that is not in force yet.
 type Update struct {
 	manager *Manager
-	next    map[string]*managed
+	next    map[string]*Server
 	Changed []domain.Source // servers that are new, or others than before
 	Removed []string        // names of sources
 }
@@ -54,7 +48,7 @@ type Update struct {
 func (m *Manager) Prepare(settings map[string]Settings, d Deps) *Update {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	u := &Update{manager: m, next: map[string]*managed{}}
+	u := &Update{manager: m, next: map[string]*Server{}}
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		s := settings[name]
 		if !s.IsEnabled() {
@@ -65,8 +59,9 @@ func (m *Manager) Prepare(settings map[string]Settings, d Deps) *Update {
 			u.next[name] = old
 			continue
 		}
-		u.next[name] = &managed{newServer(name, s, depsOf(s, d)), from}
-		u.Changed = append(u.Changed, u.next[name].Server)
+		u.next[name] = newServer(name, s, depsOf(s, d))
+		u.next[name].from = from
+		u.Changed = append(u.Changed, u.next[name])
 	}
 	for name := range m.servers {
 		if u.next[name] == nil {
@@ -119,7 +114,7 @@ func (m *Manager) Servers() []*Server {
 	defer m.mu.Unlock()
 	all := make([]*Server, 0, len(m.servers))
 	for _, name := range slices.Sorted(maps.Keys(m.servers)) {
-		all = append(all, m.servers[name].Server)
+		all = append(all, m.servers[name])
 	}
 	return all
 }

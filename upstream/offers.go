@@ -85,7 +85,7 @@ func (o *offers) load(ctx context.Context, l *link, conn *connection) error {
 	if others { // each caller may be shown other tools; what is offered must not alternate
 		return nil
 	}
-	about := conn.client.Server()
+	about := conn.Server()
 	var broken []string
 	again := false
 	c := catalog{Handshake: l.handshake, Protocol: about.Protocol, Info: about.Info, Instructions: about.Instructions}
@@ -101,12 +101,12 @@ func (o *offers) load(ctx context.Context, l *link, conn *connection) error {
 			continue
 		}
 		listing, cancel := context.WithTimeout(ctx, o.Timeout())
-		items, err := conn.client.List(listing, string(list.method))
+		items, err := conn.List(listing, string(list.method))
 		cancel()
 		_, answered := errors.AsType[*jsonrpc.Error](err)
 		switch {
 		case err == nil, answered && list.to == &c.Templates && items == nil: // which servers with resources need not have
-		case items == nil && (!answered || list.to == &c.Tools), conn.client.Err() != nil, errors.Is(err, mcpclient.ErrSessionEnded):
+		case items == nil && (!answered || list.to == &c.Tools), conn.Err() != nil, errors.Is(err, mcpclient.ErrSessionEnded):
 			return err
 		default: // what came before it counts
 			_, err = o.withoutTokens(nil, err)

@@ -38,6 +38,7 @@ type entry struct {
 	name     string
 	settings Settings
 	deps     deps
+	from     any           // what it was made from
 	oauth    *oauth.Client // nil if the server has nobody sign in
 
 	ctx     context.Context // ends when the server is closed

@@ -72,7 +72,7 @@ func (ws *watches) subscribe(ctx context.Context, c *connection, uri string, w *
 		if before != nil {
 			<-before // or its end might end this one, too
 		}
-		_ = c.client.Listen(ctx, mcpclient.Filter{URIs: []string{uri}})
+		_ = c.Listen(ctx, mcpclient.Filter{URIs: []string{uri}})
 		close(ended)
 		ws.mu.Lock()
 		defer ws.mu.Unlock()

@@ -87,8 +87,7 @@ var ErrEndless = errors.New("does not end")
 
 // Bounds of what a server can make the client do.
 const (
-	maxHandlers   = 256
-	maxAnswers    = 64 // to requests of the server, on their way
+	maxAnswers    = 64 // to requests of the server, in work or on their way
 	maxRounds     = 20 // of one call that requires input
 	maxProgress   = 256
 	maxListItems  = 100_000

@@ -111,8 +111,8 @@ type served struct {
 	answers int                                // on their way
 }
 
-// begin adds a request, and returns its key: empty if the client is busy with others. It is not taken if the server does not
-// take the answers either.
+// begin adds a request, and returns its key: empty if another with that ID is served. It is not taken if the server does not take
+// the answers either.
 func (s *served) begin(id json.RawMessage, cancel context.CancelCauseFunc) (key string, taken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *served) begin(id json.RawMessage, cancel context.CancelCauseFunc) (key 
 		return "", false
 	}
 	s.answers++
-	if key = string(jsonrpc.IDKey(id)); len(s.cancel) >= maxHandlers || s.cancel[key] != nil {
+	if key = string(jsonrpc.IDKey(id)); s.cancel[key] != nil {
 		return "", true
 	}
 	s.cancel[key] = cancel
