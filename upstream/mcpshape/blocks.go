@@ -3,37 +3,9 @@ package mcpshape
 import (
 	"encoding/base64"
 	"net/http"
-	"sync"
 
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
-
-// results are what content blocks may be, by their type, and the other parts of results.
-var results = sync.OnceValue(func() (r struct {
-	blocks                     map[string]*shape
-	document, completion, meta *shape
-}) {
-	text, anything, link := &shape{value: isText}, &shape{members: map[string]*shape{}}, lists().resource.members
-	data := &shape{value: func(raw []byte) bool {
-		s, err := rawjson.String(raw)
-		_, wrong := base64.StdEncoding.DecodeString(s)
-		_, unpadded := base64.RawStdEncoding.DecodeString(s)
-		return err == nil && (wrong == nil || unpadded == nil)
-	}}
-	of := func(members map[string]*shape, required ...string) *shape {
-		members["annotations"], members["_meta"] = link["annotations"], anything
-		return &shape{members: members, required: required}
-	}
-	r.document = of(map[string]*shape{"uri": text, "mimeType": text, "text": text, "blob": data}, "uri")
-	media := of(map[string]*shape{"data": data, "mimeType": text}, "data", "mimeType")
-	r.completion = &shape{members: map[string]*shape{"total": link["size"], "hasMore": {value: isFlag}}}
-	r.meta = &shape{members: map[string]*shape{"progressToken": {}, "io.modelcontextprotocol/related-task": {}}} // of requests that are not passed on
-	r.blocks = map[string]*shape{
-		"text": of(map[string]*shape{"text": text}, "text"), "image": media, "audio": media,
-		"resource_link": {members: link, required: []string{"uri", "name"}}, "resource": of(map[string]*shape{"resource": r.document}, "resource"),
-	}
-	return r
-})
 
 // fitting returns what of a part of a result is valid, or nil.
 func fitting(s *shape, raw []byte) []byte {
@@ -46,11 +18,11 @@ func fitting(s *shape, raw []byte) []byte {
 }
 
 // Meta repairs the _meta of a result; nil if there is none.
-func Meta(raw []byte) []byte { return fitting(results().meta, raw) }
+func Meta(raw []byte) []byte { return fitting(shapes()["meta"], raw) }
 
 // Completion repairs the members of a completion beside its values; nil if it is no object.
 func Completion(raw []byte) []byte {
-	return fitting(results().completion, rawjson.Without(raw, "values"))
+	return fitting(shapes()["completion"], rawjson.Without(raw, "values"))
 }
 
 // Block repairs a content block. What cannot be repaired becomes a text block with its JSON.
@@ -72,7 +44,7 @@ func Block(raw []byte) []byte {
 		uri, _ := rawjson.String(rawjson.Member(raw, "uri"))
 		meant = textIn(raw, "name", uri)
 	}
-	if out := fitting(results().blocks[kind], meant); out != nil && (kind != "resource" || hasContent(rawjson.Member(out, "resource"))) {
+	if out := fitting(shapes()["block."+kind], meant); out != nil && (kind != "resource" || hasContent(rawjson.Member(out, "resource"))) {
 		return out
 	}
 	return textIn([]byte(`{"type":"text"}`), "text", asText(raw))
@@ -81,7 +53,7 @@ func Block(raw []byte) []byte {
 // Document repairs a document of resources/read, as [Block] does. One without an address has
 // uri.
 func Document(raw []byte, uri string) []byte {
-	out := fitting(results().document, textIn(raw, "uri", uri))
+	out := fitting(shapes()["document"], textIn(raw, "uri", uri))
 	if out == nil {
 		out = textIn([]byte("{}"), "uri", uri)
 	}

@@ -3,102 +3,30 @@ package mcpshape
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
-func isText(raw []byte) bool { return raw[0] == '"' }
-
-func isFlag(raw []byte) bool { return raw[0] == 't' || raw[0] == 'f' }
-
-func isNumber(raw []byte) bool { return raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9' }
-
-// among accepts texts that are one of some.
-func among(texts ...string) *shape {
-	return &shape{value: func(raw []byte) bool {
-		s, err := rawjson.String(raw)
-		return err == nil && slices.Contains(texts, s)
-	}}
-}
-
-// shapes are what items of lists may be, beside their schemas.
-type shapes struct{ tool, resource, template, prompt *shape }
-
-func newShapes() shapes {
-	text, flag := &shape{value: isText}, &shape{value: isFlag}
-	size := &shape{value: func(raw []byte) bool {
-		_, err := strconv.ParseUint(string(raw), 10, 53) // what a client in Go reads as well
-		return err == nil
-	}}
-	anything := &shape{members: map[string]*shape{}}
-	priority := &shape{value: func(raw []byte) bool {
-		var f float64
-		return json.Unmarshal(raw, &f) == nil && isNumber(raw) && 0 <= f && f <= 1
-	}}
-	moment := &shape{value: func(raw []byte) bool {
-		s, err := rawjson.String(raw)
-		if err != nil || strings.Contains(s, ",") { // which Go reads as a point
-			return false
-		}
-		_, err = time.Parse(time.RFC3339, s)
-		return err == nil
-	}}
-	icons := &shape{elements: &shape{required: []string{"src"}, members: map[string]*shape{
-		"src": text, "mimeType": text, "sizes": {elements: text}, "theme": among("light", "dark"),
-	}}}
-	annotations := &shape{members: map[string]*shape{
-		"audience": {elements: among("user", "assistant")}, "priority": priority, "lastModified": moment,
-	}}
-	// of returns the shape of items that have a text of their own, beside what all have.
-	of := func(required string, more map[string]*shape) *shape {
-		members := map[string]*shape{"name": text, "title": text, "description": text, "mimeType": text, "icons": icons, "_meta": anything}
-		for name, s := range more {
-			members[name] = s
-		}
-		return &shape{required: []string{required}, members: members}
-	}
-	return shapes{
-		tool: of("name", map[string]*shape{
-			"annotations": {members: map[string]*shape{
-				"title": text, "readOnlyHint": flag, "destructiveHint": flag, "idempotentHint": flag, "openWorldHint": flag,
-			}},
-			"execution": {members: map[string]*shape{"taskSupport": among("forbidden", "optional", "required")}},
-		}),
-		resource: of("uri", map[string]*shape{"uri": text, "size": size, "annotations": annotations}),
-		template: of("uriTemplate", map[string]*shape{"uriTemplate": text, "annotations": annotations}),
-		prompt: of("name", map[string]*shape{"arguments": {elements: &shape{required: []string{"name"}, members: map[string]*shape{
-			"name": text, "title": text, "description": text, "required": flag,
-		}}}}),
-	}
-}
-
-var lists = sync.OnceValue(newShapes)
-
-// What an item of a list has to have.
+// What an item of a list can be, beside a tool.
 const (
-	Resource = "uri"
-	Template = "uriTemplate"
-	Prompt   = "name"
+	Resource = "resource"
+	Template = "template"
+	Prompt   = "prompt"
 )
 
-// Item repairs an entry of resources/list, resources/templates/list or prompts/list, which
-// has to have a member, and returns what was wrong with it.
-func Item(required string, raw []byte) (fitting []byte, notes []string, err error) {
-	s := map[string]*shape{Resource: lists().resource, Template: lists().template, Prompt: lists().prompt}[required]
-	r := &repair{}
+// Item repairs an entry of resources/list, resources/templates/list or prompts/list, and
+// returns what was wrong with it.
+func Item(kind string, raw []byte) (fitting []byte, notes []string, err error) {
+	s, r := shapes()[kind], &repair{}
 	out, ok := r.fit(s, raw)
 	if !ok || out[0] != '{' {
-		return nil, nil, errors.New("it is no object with a " + required)
+		return nil, nil, errors.New("it is no object with a " + s.required[0])
 	}
 	return out, r.told(), nil
 }
@@ -114,7 +42,7 @@ type Tool struct {
 // out if it cannot be repaired; without that of its arguments there is no tool.
 func NewTool(raw []byte) (Tool, error) {
 	r := &repair{}
-	out, ok := r.fit(lists().tool, raw)
+	out, ok := r.fit(shapes()["tool"], raw)
 	if !ok || out[0] != '{' {
 		return Tool{}, errors.New("it is no object with a name")
 	}

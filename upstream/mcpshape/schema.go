@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strconv"
-	"sync"
 
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
@@ -21,58 +19,6 @@ const (
 	anything = `{}`
 	nothing  = `{"not":{}}`
 )
-
-// schemaShape returns what a JSON Schema may be, as draft 2020-12 has it and, where
-// [repair.keywords] translates that, earlier drafts.
-var schemaShape = sync.OnceValue(func() *shape {
-	text, flag, number, any := &shape{value: isText}, &shape{value: isFlag}, &shape{value: isNumber}, &shape{value: func([]byte) bool { return true }}
-	exclusive := &shape{value: func(raw []byte) bool { return isNumber(raw) || isFlag(raw) }}
-	size := &shape{value: func(raw []byte) bool {
-		n, err := strconv.ParseFloat(string(raw), 64)
-		return err == nil && n >= 0 && n == float64(int64(n))
-	}}
-	factor := &shape{value: func(raw []byte) bool {
-		n, err := strconv.ParseFloat(string(raw), 64)
-		return err == nil && isNumber(raw) && n > 0
-	}}
-	anchor := &shape{value: func(raw []byte) bool {
-		s, err := rawjson.String(raw)
-		return err == nil && s != "" && (s[0] == '_' || 'a' <= s[0]|0x20 && s[0]|0x20 <= 'z') && s == acceptable(s)
-	}}
-	names := &shape{elements: text, distinct: true}
-	kind := among("string", "integer", "number", "boolean", "array", "object", "null")
-	schema := &shape{value: isFlag, settle: (*repair).keywords}
-	parts := &shape{elements: schema, least: 1, instead: anything}
-	schemas := &shape{every: schema, instead: anything}
-	schema.members = map[string]*shape{
-		"$schema": text, "$comment": text, "$ref": text, "$dynamicRef": text, "$anchor": anchor, "$dynamicAnchor": anchor,
-		"title": text, "description": text, "format": text, "pattern": text, "contentEncoding": text, "contentMediaType": text, "x-mcp-header": text,
-		"deprecated": flag, "readOnly": flag, "writeOnly": flag, "uniqueItems": flag,
-		"type": {value: kind.value, elements: kind, distinct: true, whole: true, least: 1},
-		"enum": {elements: any, least: 1}, "examples": {elements: any}, "required": names, "dependentRequired": {every: names},
-		"dependencies": {every: &shape{value: isFlag, members: map[string]*shape{}, elements: text, distinct: true}},
-		"minimum":      number, "maximum": number, "exclusiveMinimum": exclusive, "exclusiveMaximum": exclusive, "multipleOf": factor,
-		"properties": {every: schema, instead: anything, settle: (*repair).properties},
-		"items":      {value: isFlag, elements: schema, instead: anything, settle: schema.settle},
-	}
-	for _, name := range []string{"minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains", "minProperties", "maxProperties"} {
-		schema.members[name] = size
-	}
-	for _, name := range []string{"patternProperties", "$defs", "definitions", "dependentSchemas"} {
-		schema.members[name] = schemas
-	}
-	for _, name := range []string{"allOf", "anyOf", "oneOf", "prefixItems"} {
-		schema.members[name] = parts
-	}
-	for _, name := range []string{
-		"additionalItems", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "propertyNames", "contains", "contentSchema",
-		"not", "if", "then", "else",
-	} {
-		schema.members[name] = schema
-	}
-	schema.members["items"].members = schema.members
-	return schema
-})
 
 // properties writes true and false, for which some clients want objects, as such.
 func (r *repair) properties(all members) (_ members, changed bool) {
@@ -164,7 +110,7 @@ func (r *repair) schema(raw []byte, output bool) (out []byte, arguments map[stri
 	r.output, r.refers, r.broken, r.anchors, r.translated = output, false, nil, map[string]bool{}, false
 	r.path = append(r.path, []byte(map[bool]string{false: "inputSchema", true: "outputSchema"}[output]))
 	defer func() { r.path = nil }()
-	out, ok := r.fit(schemaShape(), raw)
+	out, ok := r.fit(shapes()["schema"], raw)
 	if !ok {
 		return nil, nil, errors.New("is not JSON")
 	}
@@ -204,7 +150,7 @@ func (r *repair) follow(schema []byte) (_ []byte, ok bool) {
 	g := references(schema)
 	if r.broken = g.broken; len(g.broken) > 0 {
 		r.anchors = map[string]bool{}
-		schema, _ = r.fit(schemaShape(), schema)
+		schema, _ = r.fit(shapes()["schema"], schema)
 	}
 	return schema, !g.tooMuch
 }
