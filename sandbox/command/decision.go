@@ -220,3 +220,10 @@ func clean(s string, n int) string {
 		return r
 	}, s)
 }
+
+// gitKey refuses a key of git's configuration that may choose a program.
+func (d *decision) gitKey(key, value arg) {
+	if !key.exact() || !isListed("git keys", strings.ToLower(key.s), value) {
+		d.refuse("option", "git configuration "+quote(show(key.s))+" may choose a program to run", "")
+	}
+}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,41 +16,65 @@ type effect func(u *use, value arg, what string)
 
 // effects returns the effects by the letters of the notation. Other kinds have none.
 func effects() map[string]effect {
-	text := func(u *use, value arg, what string) {
+	code := func(u *use, value arg, what string) {
 		u.inline = true
 		u.c.shellText(u.sh, value, nil, u.name+" "+what, false)
 	}
+	builtins := func(do func(*builtin, arg, string)) effect {
+		return func(u *use, value arg, what string) { do(u.builtin, value, what) }
+	}
+	refusing := func(pattern, why string) effect {
+		compiled := regexp.MustCompile(pattern)
+		return func(u *use, value arg, _ string) {
+			if compiled.MatchString(value.s) {
+				u.refuse("option", "%s %s %s", u.name, quote(show(value.s)), why)
+			}
+		}
+	}
 	var table map[string]effect
 	table = map[string]effect{
-		"r":   (*use).read,
-		"l":   (*use).look,
-		"a":   (*use).readOptions,
-		"+":   (*use).plus,
-		"w":   (*use).write,
-		"sed": (*use).sed,
-		"awk": (*use).awk,
-		"I":   (*use).inPlace,
-		"d":   (*use).chdir,
-		"D":   (*use).project,
-		"e":   (*use).environment,
-		"k":   (*use).gitConfig,
-		"S":   (*use).splitString,
-		"x":   text,
-		"c":   text,
-		"m":   (*use).module,
-		"n":   (*use).assigned,
-		"u":   (*use).unset,
-		"N":   (*use).declared,
-		"A":   (*use).alias,
-		"o":   (*use).shopt,
-		"U":   (*use).remote,
-		"g":   (*use).toolFlags,
-		"p":   func(u *use, _ arg, _ string) { u.drop = true },
-		"q":   func(u *use, _ arg, _ string) { u.quiet = true },
-		"C":   func(u *use, _ arg, _ string) { u.text = true },
-		"R":   func(u *use, _ arg, _ string) { u.target = true },
-		"f":   func(u *use, value arg, _ string) { u.runFile("f", value) },
-		"M":   func(u *use, value arg, _ string) { arithmetic{u.c, u.sh}.text(value.s) },
+		"r": (*use).read,
+		"a": (*use).readOptions,
+		"+": refusing(`^[^+]|^$`, "sets the clock"),
+		"w": (*use).write,
+		"I": (*use).inPlace,
+		"d": (*use).chdir,
+		"D": (*use).project,
+		"e": (*use).environment,
+		"S": (*use).splitString,
+		"x": code,
+		"c": code,
+		"m": (*use).module,
+		"n": builtins((*builtin).assigned),
+		"u": builtins((*builtin).unset),
+		"N": builtins((*builtin).declared),
+		"A": builtins((*builtin).alias),
+		"o": builtins((*builtin).shopt),
+		"U": refusing(`^[a-zA-Z0-9+.\x01\x02\x03\x05\x06-]+::`, "runs a program as a remote helper"), // HELPER::ADDRESS
+		"g": (*use).toolFlags,
+		"p": func(u *use, _ arg, _ string) { u.drop = true },
+		"q": func(u *use, _ arg, _ string) { u.quiet = true },
+		"C": func(u *use, _ arg, _ string) { u.text = true },
+		"R": func(u *use, _ arg, _ string) { u.target = true },
+		"f": func(u *use, value arg, _ string) { u.runFile("f", value) },
+		"M": func(u *use, value arg, _ string) { arithmetic{u.c, u.sh}.text(value.s) },
+		"l": func(u *use, value arg, what string) { // opened if it is a directory
+			u.c.opened(u.sh, value, u.name+" "+what, false, false)
+		},
+		"k": func(u *use, value arg, _ string) {
+			key, set, _ := strings.Cut(value.s, "=")
+			u.c.gitKey(arg{s: key, many: value.many}, text(set))
+		},
+		"sed": func(u *use, value arg, _ string) {
+			if s, known := u.program(value); known {
+				script{u, s}.sed()
+			}
+		},
+		"awk": func(u *use, value arg, _ string) {
+			if s, known := u.program(value); known {
+				script{u, s}.awk()
+			}
+		},
 		"P": func(u *use, value arg, what string) {
 			u.drop = true
 			u.read(value, what)
@@ -75,14 +100,19 @@ func effects() map[string]effect {
 		},
 	}
 	for name, hook := range map[string]func(*use){
-		"find": (*use).find, "tar": (*use).tar, "xargs": (*use).xargs, "parallel": (*use).parallel, "make": (*use).make,
-		"dd": (*use).dd, "zip": (*use).zip, "pager": (*use).pager,
-		"git-config": (*use).gitSetConfig, "cd": (*use).cd, "eval": (*use).eval, "source": (*use).source,
-		"trap": (*use).trap, "test": (*use).test, "set": (*use).set, "read": (*use).readLine,
+		"find": func(u *use) { newSearch(u.in.raw).check(u) },
+		"tar":  (*use).tar, "xargs": (*use).xargs, "make": (*use).make,
+		"dd": (*use).dd, "zip": (*use).zip, "pager": (*use).pager, "git-config": (*use).gitConfig,
 		"popd":  func(u *use) { u.sh.dirs = nil },
 		"shift": func(u *use) { u.c.vars.setParameters() },
 	} {
 		table["@"+name] = func(u *use, _ arg, _ string) { hook(u) }
+	}
+	for name, hook := range map[string]func(*builtin){
+		"cd": (*builtin).cd, "eval": (*builtin).eval, "source": (*builtin).source, "trap": (*builtin).trap,
+		"test": (*builtin).test, "set": (*builtin).set, "read": (*builtin).readLine,
+	} {
+		table["@"+name] = func(u *use, _ arg, _ string) { hook(u.builtin) }
 	}
 	return table
 }

@@ -62,21 +62,6 @@ func (u *use) xargs() {
 	u.c.check(u.sh, out, byExec)
 }
 
-// parallel checks the command that gets words, if its shell reads it as plain words.
-func (u *use) parallel() {
-	words := u.in.rest
-	if i := slices.IndexFunc(words, func(a arg) bool { return strings.HasPrefix(a.s, ":::") }); i >= 0 {
-		words = words[:i]
-	}
-	template := join(words)
-	plain := texts(strings.Fields(strings.ReplaceAll(template.s, "{}", "\x05")))
-	if len(plain) == 0 || template.many || strings.ContainsAny(join(plain).s, "{}$`;|&<>()\\'\"*?[~#=\x01\x02\x03") {
-		u.script(text("its input"), "")
-		return
-	}
-	u.c.check(u.sh, append(plain, unknowns), byExec)
-}
-
 // make checks variables given on the command line: make runs their values.
 func (u *use) make() {
 	if f, ok := u.in.option("f"); ok && (f.value.is("-") || strings.HasPrefix(f.value.s, "/dev/") || strings.HasPrefix(f.value.s, "/proc/")) {
@@ -101,13 +86,6 @@ func (u *use) make() {
 // makePrograms matches variables of make that by convention hold a program.
 var makePrograms = lazyregexp.New(`^(?:SHELL|\.SHELLFLAGS|MAKE|MAKEFLAGS|MAKEFILES|CC|CXX|CPP|LD|AR|AS|RM|CP|MV|INSTALL|FC|GO|NPM|` +
 	`NODE|PYTHON|LEX|YACC|RANLIB|STRIP|PKG_CONFIG|SUDO)$|_CMD$|_COMMAND$`)
-
-// plus refuses an operand that sets the clock.
-func (u *use) plus(a arg, _ string) {
-	if !strings.HasPrefix(a.s, "+") {
-		u.refuse("option", "%s %s sets the clock", u.name, quote(show(a.s)))
-	}
-}
 
 // dd checks if= and of=.
 func (u *use) dd() {
@@ -153,131 +131,8 @@ func (u *use) toolFlags(flags arg, what string) {
 	}
 }
 
-// find checks find(1), whose expression starts programs and writes files.
-func (u *use) find() {
-	c, sh := u.c, u.sh
-	starts, rest := findStarts(u.in.raw)
-	acts := slices.ContainsFunc(rest, func(a arg) bool {
-		return strings.HasPrefix(a.s, "-exec") || strings.HasPrefix(a.s, "-ok") || a.is("-delete")
-	})
-	for _, a := range starts {
-		if a.many && a.maybeOption() && c.mayStartWithDash(sh, a) {
-			c.refuse("computed", quote(show(a.s))+" may be an action of find, which is known only when it runs", "put it in double quotes after ./")
-		}
-		c.path(sh, a, "find", false)
-	}
-	for i := 0; i < len(rest) && !c.refused; i++ {
-		a, next := rest[i], arg{}
-		if i+1 < len(rest) {
-			next = rest[i+1]
-		}
-		takes := isListed("find tests", a.s, unknown)
-		switch {
-		case a.many || a.maybeOption() && !a.exact() || next.many && takes:
-			c.refuse("computed", quote(show(a.s))+" may be an action of find, which is known only when it runs", "quote the pattern")
-		case a.is("-exec"), a.is("-execdir"), a.is("-ok"), a.is("-okdir"):
-			i += c.findExec(sh, rest[i+1:], findOutput(starts, rest), strings.HasSuffix(a.s, "dir"))
-		case a.is("-delete"):
-			for _, s := range starts {
-				c.path(sh, s, "find -delete", true)
-			}
-			c.actsAs("rm", "find -delete")
-		case strings.HasPrefix(a.s, "-fprint") || a.is("-fls"):
-			u.write(next, a.s)
-			i++
-		case takes:
-			if acts && isListed("find names", a.s, unknown) && (i == 0 || !rest[i-1].is("!") && !rest[i-1].is("-not")) {
-				c.name(sh, findOutput(starts, rest[i:min(i+2, len(rest))]).s, true, "find")
-			}
-			i++
-			if a.is("-files0-from") {
-				u.read(next, a.s)
-				c.substituted(sh, []arg{next})
-			}
-		}
-	}
-}
-
-// findStarts splits off the starting points; without one it is the directory that find runs in.
-func findStarts(args []arg) (starts, rest []arg) {
-	for len(args) > 0 && (slices.ContainsFunc([]string{"-H", "-L", "-P"}, args[0].is) || strings.HasPrefix(args[0].s, "-O")) {
-		args = args[1:]
-	}
-	n := slices.IndexFunc(args, func(a arg) bool {
-		return strings.HasPrefix(a.s, "-") || slices.ContainsFunc([]string{"!", "(", ")", ","}, a.is)
-	})
-	if n < 0 {
-		n = len(args)
-	}
-	if n == 0 {
-		return []arg{text(".")}, args
-	}
-	return args[:n], args[n:]
-}
-
-// findOutput returns what the names that find prints look like.
-func findOutput(starts, rest []arg) arg {
-	if len(starts) != 1 || !starts[0].exact() {
-		return arg{s: "\x05", many: true}
-	}
-	below := arg{s: strings.TrimSuffix(starts[0].s, "/") + "/\x06", many: true}
-	out := below
-	for i, a := range rest {
-		if isListed("find names", a.s, unknown) && i+1 < len(rest) && rest[i+1].exact() {
-			pattern := strings.TrimLeft(rest[i+1].s, "*")
-			out.s = below.s + strings.NewReplacer("*", "\x01", "?", "\x02", "[", "\x01", "]", "\x01", "\\", "\x01").Replace(pattern)
-		}
-		if slices.ContainsFunc([]string{"-printf", "-o", "-or", "!", "-not", ","}, a.is) {
-			return below
-		}
-	}
-	return out
-}
-
-// findExec checks the command of -exec and returns how many words it takes.
-func (c *checker) findExec(sh *shell, args []arg, found arg, dir bool) int {
-	n := 0
-	var argv []arg
-	for ; n < len(args) && !args[n].is(";") && !(args[n].is("+") && n > 0 && args[n-1].is("{}")); n++ {
-		a := args[n]
-		if a.is("{}") {
-			a.s = found.s
-		}
-		a.s = strings.ReplaceAll(a.s, "{}", unknown.s)
-		argv = append(argv, a)
-	}
-	inner := *sh
-	if dir {
-		inner.dirs = nil
-	}
-	c.check(&inner, argv, byExec)
-	return n + 1
-}
-
-// gitConfig checks a key=value of git's configuration.
-func (u *use) gitConfig(a arg, _ string) {
-	key, value, _ := strings.Cut(a.s, "=")
-	u.gitKey(arg{s: key, many: a.many}, text(value))
-}
-
-func (u *use) gitKey(key, value arg) {
-	if !key.exact() || !isListed("git keys", strings.ToLower(key.s), value) {
-		u.refuse("option", "git configuration %s may choose a program to run", quote(show(key.s)))
-	}
-}
-
-// remoteHelper matches a URL of the form helper::address.
-var remoteHelper = lazyregexp.New(`^[a-zA-Z0-9+.\x01\x02\x03\x05\x06-]+::`)
-
-// remote refuses addresses for which git runs a program.
-func (u *use) remote(url arg, _ string) {
-	if remoteHelper().MatchString(url.s) {
-		u.refuse("option", "%s %s runs a program as a remote helper", u.name, quote(show(url.s)))
-	}
-}
-
-// gitSetConfig checks git config KEY VALUE.
-func (u *use) gitSetConfig() {
+// gitConfig checks git config KEY VALUE.
+func (u *use) gitConfig() {
 	ops := u.in.operands
 	switch {
 	case len(ops) == 0:
@@ -292,5 +147,5 @@ func (u *use) gitSetConfig() {
 		}
 		return
 	}
-	u.gitKey(ops[0], ops[1])
+	u.c.gitKey(ops[0], ops[1])
 }

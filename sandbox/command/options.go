@@ -85,7 +85,7 @@ func (s *spec) ownOperands() int {
 	n := 0
 	for _, op := range s.operands {
 		switch op.kind {
-		case "x", "X", "s", "f", "c*", "@xargs", "@parallel":
+		case "x", "X", "s", "f", "c*", "@xargs":
 			return n
 		case "=", "<":
 		default:

@@ -84,8 +84,8 @@ func (o *outputs) output(p printed) arg {
 	case "echo", "printf":
 		return echoed(p.argv[0].s, args)
 	case "find":
-		if starts, rest := findStarts(args); starts[0].s != "" && starts[0].s[0] != '-' {
-			return findOutput(starts, rest)
+		if s := newSearch(args); s.starts[0].s != "" && s.starts[0].s[0] != '-' {
+			return s.output()
 		}
 		return unknown
 	case "mktemp":

@@ -10,6 +10,12 @@ import (
 	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
+// script is a script for sed or awk, which may run programs and name files.
+type script struct {
+	*use
+	text string
+}
+
 // program returns the text of a sed or awk script, or refuses if it is not known.
 func (u *use) program(script arg) (s string, known bool) {
 	u.drop = true
@@ -23,9 +29,9 @@ func (u *use) program(script arg) (s string, known bool) {
 }
 
 // unclear refuses a script that runs programs, or may.
-func (u *use) unclear(script string) {
-	u.c.spelled(u.sh, script, "the script of "+u.name)
-	u.inlineCode("script " + quote(script))
+func (s script) unclear() {
+	s.c.spelled(s.sh, s.text, "the script of "+s.name)
+	s.inlineCode("script " + quote(s.text))
 }
 
 // The parts of a sed script: addresses, and commands that run nothing and name no file.
@@ -48,17 +54,16 @@ var sedStep = sync.OnceValue(func() *regexp.Regexp {
 
 // sed checks a sed script, read as GNU sed does: its e command and flag run
 // programs, w and r name files. A script that is not understood counts as code.
-func (u *use) sed(script arg, _ string) {
-	s, known := u.program(script)
-	for rest := s; known && strings.Trim(rest, " \t\n;{}") != ""; {
+func (s script) sed() {
+	for rest := s.text; strings.Trim(rest, " \t\n;{}") != ""; {
 		step := sedStep().FindStringSubmatch(rest)
 		if step == nil {
-			u.unclear(s)
+			s.unclear()
 			return
 		}
 		rest = rest[len(step[0]):]
 		if command, file := step[1]+step[3], step[2]+step[4]; command != "" {
-			u.c.path(u.sh, text(strings.TrimSpace(file)), "sed "+command, strings.EqualFold(command, "w"))
+			s.c.path(s.sh, text(strings.TrimSpace(file)), "sed "+command, strings.EqualFold(command, "w"))
 		}
 	}
 }
@@ -79,13 +84,12 @@ var (
 )
 
 // awk checks an awk program: system(), pipes and indirect calls run programs, print > and getline < name files.
-func (u *use) awk(script arg, _ string) {
-	s, known := u.program(script)
-	if !known || !awkMatters().MatchString(s) {
+func (s script) awk() {
+	if !awkMatters().MatchString(s.text) {
 		return
 	}
 	var quoted []string
-	bare := awkQuoted().ReplaceAllStringFunc(s, func(part string) string {
+	bare := awkQuoted().ReplaceAllStringFunc(s.text, func(part string) string {
 		before, _, _ := strings.Cut(part, "/")
 		switch {
 		case part[0] == '"':
@@ -99,7 +103,7 @@ func (u *use) awk(script arg, _ string) {
 		return before + "0"
 	})
 	if awkCode().MatchString(bare) {
-		u.unclear(s)
+		s.unclear()
 		return
 	}
 	reads := awkReads().FindAllStringSubmatch(bare, -1)
@@ -107,25 +111,25 @@ func (u *use) awk(script arg, _ string) {
 		outside, bare = bare, awkParens().ReplaceAllString(bare, "0")
 	}
 	writes := awkWrites().FindAllStringSubmatch(bare, -1)
-	if len(reads)+len(writes) > 0 || strings.Contains(s, "ARGV") {
-		u.c.spelled(u.sh, s, "the script of awk")
+	if len(reads)+len(writes) > 0 || strings.Contains(s.text, "ARGV") {
+		s.c.spelled(s.sh, s.text, "the script of awk")
 	}
 	for i, file := range slices.Concat(reads, writes) {
-		u.awkFile(quoted, file[1], i >= len(reads))
+		s.awkFile(quoted, file[1], i >= len(reads))
 	}
 }
 
 // awkFile checks the file that is the string of this number.
-func (u *use) awkFile(quoted []string, number string, write bool) {
+func (s script) awkFile(quoted []string, number string, write bool) {
 	i, err := strconv.Atoi(number)
 	switch {
 	case err != nil || strings.Contains(quoted[i], `\`):
-		if u.c.p.Paths.Write != nil || u.c.p.InlineCode == Deny {
-			u.refuse("path", "the awk program names a file that is known only when it runs")
+		if s.c.p.Paths.Write != nil || s.c.p.InlineCode == Deny {
+			s.refuse("path", "the awk program names a file that is known only when it runs")
 		}
 	case strings.HasPrefix(quoted[i], "/inet"):
-		u.refuse("network", "the awk program opens a network connection")
+		s.refuse("network", "the awk program opens a network connection")
 	default:
-		u.c.path(u.sh, text(quoted[i]), "awk program", write)
+		s.c.path(s.sh, text(quoted[i]), "awk program", write)
 	}
 }

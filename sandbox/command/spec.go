@@ -8,7 +8,24 @@ import (
 	"sync"
 )
 
-// A spec says what a program does with its arguments: a line of programs.txt, whose head describes the notation.
+// A spec says what a program does with its arguments. It is a line of programs.txt or builtins.txt:
+//
+//	names | operands | options
+//	grep,egrep | . r* | e/regexp=p f/file=P i v
+//
+// Here the first operand is data and all others are files to read, unless -e or --regexp, which takes an argument, or -f, whose
+// argument is a file to read, replaces the first; -i and -v do nothing that matters. The head of programs.txt explains every
+// kind of operand, every word about the whole program, every sign between an option and its effect, and every effect; a test
+// holds it to that. In short, by what a kind or effect is about:
+//
+//	nothing             . t y q quiet     files           r w a l P W R I r*w @tar @dd @zip @pager
+//	programs to start   x X = @xargs ~    code as text    c C i S sed awk M A + @eval @trap @test
+//	code in files       s f m < @source   directories     d D @cd @popd
+//	variables           e n u N @read     git             k G U @git-config
+//	refused             !                 other syntax    - old sub sub! o g p @find @make @set @shift
+//
+// One letter may be a kind of operand, an effect, or both, which then mean the same. [effects] has the code of each; those of
+// nothing have none.
 type spec struct {
 	operands []operand
 	options  []option

@@ -18,7 +18,8 @@ type use struct {
 	prog program
 	in   *invocation
 
-	value  arg  // what a builtin assigns to the variables it names
+	builtin *builtin // that it is, if it is one
+
 	drop   bool // the first data operand was given as an option
 	text   bool // the first operand is shell text
 	inline bool // code was given in an option
@@ -49,15 +50,12 @@ func (u *use) readOptions(a arg, what string) {
 	u.read(a, what)
 }
 
-// look checks an operand of which no more is seen than that it is there; of a directory, what is in it.
-func (u *use) look(a arg, what string) { u.c.opened(u.sh, a, u.name+" "+what, false, false) }
-
 func (u *use) write(a arg, what string) { u.c.path(u.sh, a, u.name+" "+what, true) }
 
 // apply checks args by a spec. Name is the table's name of the program.
 func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []arg) {
 	in := s.takeApart(args)
-	if in.gives("C") || !s.has("s") && !s.has("f") && !s.has("@parallel") {
+	if in.gives("C") || !s.has("s") && !s.has("f") {
 		args = args[:len(args)-len(in.rest)] // the rest belongs to another program
 	}
 	c.named(sh, s, in, args)
@@ -66,9 +64,10 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 		c.refuse("computed", fmt.Sprintf("%s may be an option of %s, which is known only when it runs", quote(show(in.doubt.s)), name), "put -- before it, or write ./* for *")
 		return
 	}
-	u := &use{c: c, base: sh, sh: sh, name: name, prog: prog, in: in, value: unknown}
+	u := &use{c: c, base: sh, sh: sh, name: name, prog: prog, in: in}
+	u.builtin = &builtin{use: u, value: unknown}
 	if name == "printf" {
-		u.value = echoed(name, in.operands)
+		u.builtin.value = echoed(name, in.operands)
 	}
 	if !prog.builtin {
 		inner := *sh
