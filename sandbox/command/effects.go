@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -126,7 +125,8 @@ func (u *use) inlineCode(what string) {
 // script checks a file of code.
 func (u *use) script(file arg, what string) {
 	if u.c.p.OpaqueScripts == Deny {
-		u.c.refuse("opaque-scripts", fmt.Sprintf("%s runs code from %s, which is not looked into", strings.TrimSpace(u.name+" "+what), quote(show(file.s))), "write the commands out")
+		who := strings.TrimSpace(u.name + " " + what)
+		u.c.refuse("opaque-scripts", who+" runs code from "+quote(show(file.s))+", which is not looked into", "write the commands out")
 		return
 	}
 	u.read(file, what)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -233,19 +234,17 @@ func (p *Policy) found(name string) program {
 
 // identify finds out what name stands for.
 func (f *files) identify(sh *shell, name string, from origin) program {
-	p := f.p.found(name)
 	if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7e }) && !f.p.names(name) {
 		f.refuse("unknown-name", "the program name "+quote(name)+" has characters outside ASCII", "")
-		return p
 	}
-	if !strings.Contains(name, "/") {
-		if from != byExec && f.p.builtin(name) {
-			p = program{name: name, base: name, trusted: true, builtin: true}
-		}
-		return p
+	switch {
+	case strings.Contains(name, "/"):
+	case from != byExec && f.p.builtin(name):
+		return program{name: name, base: name, trusted: true, builtin: true}
+	default:
+		return f.p.found(name)
 	}
-	p.path, p.base = true, filepath.Base(name)
-	full := name
+	p, full := program{name: name, base: filepath.Base(name), path: true}, name
 	if !filepath.IsAbs(name) {
 		if len(sh.dirs) != 1 {
 			f.refuse("computed", "the program "+name+" is in a directory that is known only when the command runs", "use an absolute path")
@@ -329,4 +328,146 @@ func list(dir string) (names []string, whole bool) {
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
+}
+
+// A program that is not known may open whatever its words name, so that a word which is, as a path,
+// protected or denied is refused wherever it stands. What is left out are the places where words are text
+// for certain: those of [spec]'s t and l, patterns, messages, and what a program is told to leave alone.
+
+// named checks the words of a program that s describes, which is nil for one that is not known. Those
+// that belong to another program are left to that.
+func (f *files) named(sh *shell, s *spec, in *invocation, args []arg) {
+	if s.is("t", "l", "@test", "@find", "+") && !in.gives("n") || s != nil && (in.gives("t") || s.quiet && in.quiet()) {
+		return
+	}
+	write := !s.is(".", "r", "y", "sed", "N") || in.gives("I")
+	data, code := in.told(s)
+	for i, a := range args {
+		option, value, _ := strings.Cut(a.s, "=")
+		before := ""
+		switch {
+		case !strings.HasPrefix(option, "-"):
+			if option = ""; i > 0 && strings.HasPrefix(args[i-1].s, "-") {
+				before = strings.TrimLeft(args[i-1].s, "-")
+			}
+		case strings.HasPrefix(option, "--"):
+			option = option[2:]
+		case len(a.s) > 2:
+			option, value = option[1:], a.s[2:]
+		}
+		switch {
+		case slices.Contains(data, a.s), option != "" && slices.Contains(data, value), s == nil && (textOption(before) || textOption(option)):
+		case s.has("!"), s.has("@make") && value != "", slices.Contains(code, a.s), option != "" && slices.Contains(code, value),
+			s == nil && (isListed("code options", before, a) || value != "" && isListed("code options", option, a)):
+			f.spelled(sh, a.s, "the code given to a program")
+			if option != "" {
+				f.name(sh, a.s, write, "a word of the command")
+			}
+		default:
+			f.name(sh, a.s, write, "a word of the command")
+		}
+	}
+}
+
+// textOption is about an option of a program that is not known.
+func textOption(name string) bool {
+	return (len(name) > 1 || name == "m") && isListed("text options", name, unknown)
+}
+
+// name checks what a word may stand for as a path: the word, what follows an option of one letter, and
+// the parts between = : @ and the like. Text with spaces in it counts only if there is such a file.
+func (f *files) name(sh *shell, word string, write bool, what string) {
+	if _, path, ok := strings.Cut(word, "file://"); ok {
+		word = path
+		if plain, err := url.PathUnescape(path); err == nil {
+			word = plain
+		}
+	} else if elsewhere().MatchString(word) {
+		return
+	}
+	f.candidate(sh, word, write, what)
+	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(`=:@,;<>()|'"`, r) }) {
+		if f.candidate(sh, part, write, what); len(part) > 2 && part[0] == '-' {
+			f.candidate(sh, part[2:], write, what)
+			f.candidate(sh, strings.TrimLeft(part, "-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"), write, what)
+		}
+	}
+}
+
+// spelled checks every name in text that is code.
+func (f *files) spelled(sh *shell, code, what string) {
+	for _, found := range codeNames().FindAllStringSubmatch(code, -1) {
+		if before, name := found[1], found[2]; before == "" || !strings.Contains(")]}", before) { // there it is a member of something
+			f.candidate(sh, name, true, what)
+		}
+	}
+	if decoded := codeEscapes().ReplaceAllStringFunc(code, unescape); decoded != code {
+		f.spelled(sh, decoded, what)
+	}
+}
+
+var (
+	// elsewhere matches addresses of the web, and what a pattern excludes.
+	elsewhere = lazyregexp.New(`://|^:?!|^:\^|^:\(exclude`)
+	// codeNames matches what may be a path in code, with the character before it.
+	codeNames = lazyregexp.New(`(^|[^\w./~+%\x{80}-\x{10ffff}-])([\w./~+%\x{80}-\x{10ffff}-]+)`)
+	// codeEscapes matches characters in strings of most languages.
+	codeEscapes = lazyregexp.New(`\\(?:x[0-7][0-9a-fA-F]|x\{[0-7][0-9a-fA-F]\}|u00[0-7][0-9a-fA-F]|[01][0-7][0-7])`)
+)
+
+func (f *files) candidate(sh *shell, path string, write bool, what string) {
+	if strings.HasPrefix(path, "~/") {
+		path = f.p.Home + path[1:]
+	}
+	if len(path) < 2 || path[0] == '-' || f.refused || f.p.Paths.Forbidden == nil {
+		return
+	}
+	for _, full := range f.places(sh, path) {
+		if markAt(path) < 0 && strings.ContainsAny(path, " \t\n") {
+			if _, err := os.Lstat(full); err != nil {
+				continue
+			}
+		}
+		f.forbidden(full, false, false, what+" names")
+		if write {
+			f.forbidden(full, true, false, what+" names")
+		}
+	}
+}
+
+// places returns the absolute paths that path may be, which are several where its lines are known one by one. In a
+// directory that is not known it is taken to be the one of the request.
+func (f *files) places(sh *shell, path string) (all []string) {
+	dirs := sh.dirs
+	if dirs == nil {
+		dirs = []string{f.dir}
+	}
+	if markAt(path) < 0 {
+		return joined(dirs, path)
+	}
+	for line := range strings.SplitSeq(path, "\n") {
+		all = append(all, joined(dirs, line)...)
+	}
+	return all
+}
+
+// forbidden refuses a path that no command may name. Strict is about all that its wildcards can mean.
+func (f *files) forbidden(path string, write, strict bool, what string) {
+	if f.p.Paths.Forbidden == nil || f.refused {
+		return
+	}
+	question := asked{show(path), write, strict}
+	if f.asked[question] {
+		return
+	}
+	f.asked[question] = true
+	if rule, reason := f.p.Paths.Forbidden(filepath.Clean(question.path), write, strict); rule != "" {
+		f.deny(rule, what+" "+question.path+", which "+reason, "")
+	}
+}
+
+// asked is a question that was put to [Paths.Forbidden].
+type asked struct {
+	path          string
+	write, strict bool
 }

@@ -15,12 +15,11 @@ var shells = []string{"sh", "bash", "dash", "ash", "rbash"}
 func (u *use) tar() {
 	extracts := u.in.given("x", "extract", "get")
 	reads := extracts || u.in.given("t", "list", "d", "diff", "compare")
-	if file, ok := u.in.option("f", "file"); ok && !strings.Contains(file.value.s, ":") {
-		if !file.value.is("-") {
-			u.c.path(u.base, file.value, "tar archive", !reads) // it is opened before -C applies
-		}
-	} else if ok {
+	switch file, ok := u.in.option("f", "file"); {
+	case strings.Contains(file.value.s, ":"):
 		u.refuse("network", "tar archive %s is on another machine", file.value.s)
+	case ok && !file.value.is("-"):
+		u.c.path(u.base, file.value, "tar archive", !reads) // it is opened before -C applies
 	}
 	if extracts && !u.in.given("O", "to-stdout") {
 		u.write(text("."), "extraction")
@@ -38,25 +37,22 @@ func (u *use) xargs() {
 	if len(argv) == 0 {
 		return
 	}
-	input := u.sh.stdin
-	repl, ok := u.in.option("I", "i", "replace")
-	mark := "{}"
-	if repl.has {
-		mark = repl.value.s
-	}
-	out := slices.Clone(argv)
-	switch {
-	case ok && mark != "":
+	input, out := u.sh.stdin, slices.Clone(argv)
+	if repl, ok := u.in.option("I", "i", "replace"); ok {
+		mark := "{}"
+		if repl.has {
+			mark = repl.value.s
+		}
 		for i := range out {
-			out[i].s = strings.ReplaceAll(out[i].s, mark, strings.TrimRight(input.s, "\n"))
+			if mark != "" {
+				out[i].s = strings.ReplaceAll(out[i].s, mark, strings.TrimRight(input.s, "\n"))
+			}
 		}
-	case ok:
-	case !input.exact() || strings.ContainsAny(input.s, "'\"\\"):
+	} else {
+		many := !input.exact() || strings.ContainsAny(input.s, "'\"\\")
 		for word := range strings.FieldsSeq(input.s) {
-			out = append(out, arg{s: word, many: true})
+			out = append(out, arg{s: word, many: many})
 		}
-	default:
-		out = append(out, texts(strings.Fields(input.s))...)
 	}
 	u.sh.stdin = unknown
 	u.c.check(u.sh, out, byExec)
@@ -133,19 +129,19 @@ func (u *use) toolFlags(flags arg, what string) {
 
 // gitConfig checks git config KEY VALUE.
 func (u *use) gitConfig() {
-	ops := u.in.operands
-	switch {
-	case len(ops) == 0:
-	case ops[0].is("set") || ops[0].is("edit"):
-		ops = ops[1:]
-	case ops[0].is("get") || ops[0].is("list") || ops[0].is("unset"):
-		return
-	}
-	if len(ops) < 2 || u.in.given("get", "get-all", "get-regexp", "get-urlmatch", "unset", "unset-all", "l", "list") {
-		if slices.ContainsFunc(ops, func(a arg) bool { return a.many }) {
-			u.refuse("computed", "git config gets operands that are known only when it runs")
+	ops, reads := u.in.operands, u.in.given("get", "get-all", "get-regexp", "get-urlmatch", "unset", "unset-all", "l", "list")
+	if len(ops) > 0 {
+		switch ops[0].s {
+		case "get", "list", "unset":
+			reads = true
+		case "set", "edit":
+			ops = ops[1:]
 		}
-		return
 	}
-	u.c.gitKey(ops[0], ops[1])
+	switch {
+	case len(ops) >= 2 && !reads:
+		u.c.gitKey(ops[0], ops[1])
+	case slices.ContainsFunc(ops, func(a arg) bool { return a.many }):
+		u.refuse("computed", "git config gets operands that are known only when it runs")
+	}
 }

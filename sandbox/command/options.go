@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -161,4 +162,50 @@ func (in *invocation) oldCluster(args []arg) []arg {
 		args = args[used:]
 	}
 	return args
+}
+
+// gives reports whether an option of this kind was given.
+func (in *invocation) gives(kind string) bool {
+	return in != nil && slices.ContainsFunc(in.opts, func(o optArg) bool { return o.option != nil && o.kind == kind })
+}
+
+// quiet reports whether all options are known to do nothing.
+func (in *invocation) quiet() bool {
+	return in.doubt.s == "" && !slices.ContainsFunc(in.opts, func(o optArg) bool { return o.option == nil || o.kind != "" && o.kind != "." })
+}
+
+// told returns the words that are data by their place, and those that are code.
+func (in *invocation) told(s *spec) (data, code []string) {
+	if s == nil {
+		return nil, nil
+	}
+	drop := false
+	for _, o := range in.opts {
+		switch {
+		case o.option == nil:
+		case strings.Contains(" p sed awk ", " "+o.kind+" "):
+			data, drop = append(data, o.value.s), true
+		case o.kind == "P":
+			drop = true
+		case (o.kind == "." || o.kind == "y") && slices.ContainsFunc(o.names, func(name string) bool { return isListed("text options", name, unknown) }):
+			data = append(data, o.value.s)
+		case o.kind == "G": // checked by its effect
+			data = append(data, o.value.s)
+		case o.kind == "m" && o.value.is("venv"): // a directory
+			for _, a := range in.raw {
+				if filepath.Base(a.s) == ".env" {
+					data = append(data, a.s)
+				}
+			}
+		case o.kind == "i" || o.kind == "!":
+			code = append(code, o.value.s)
+		}
+	}
+	if first := s.operands; !drop && len(first) > 0 && len(in.operands) > 0 && slices.Contains([]string{".", "sed", "awk"}, first[0].kind) {
+		data = append(data, in.operands[0].s)
+	}
+	if len(in.rest) > 0 {
+		code = append(code, in.rest[0].s)
+	}
+	return data, code
 }

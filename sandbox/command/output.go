@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	_ "embed"
 	"regexp"
 	"strconv"
 	"strings"
@@ -26,35 +27,24 @@ type printed struct {
 	some []printed
 }
 
-// prints says what programs print, where scripts commonly use it; nothing says lines of their input. The commands
-// are regular expressions, in which _ is an operand, _* any number of them, and ** anything.
-var prints = []struct {
-	output   arg
-	commands string
-}{
-	{number, `nproc|wc( -[lcwm])?|date \+%(s|Y|s%N)|grep -c _|stat -c %[sY] _|git rev-list --count _*`},
-	{number, `expr( \x07?[0-9\x04-]*| [+*/%])*`},
-	{arg{s: number.s, many: true}, `seq( \x07?[0-9\x04-]*)*`},
-	{text("\x05"), `date( -[uI])?|date \+(%F|%T|%Y-%m-%d|%H%M%S|%Y%m%d([_-]?%H%M%S)?)|uname( -[smr])?|hostname( -s)?|whoami|arch|id( -[ug]n?| -n[ug])?`},
-	{text("\x05"), `git rev-parse( --short| --abbrev-ref| --verify)? _*|git rev-parse --show-toplevel|git rev-list( -n 1| -1)? _*`},
-	{text("\x05"), `git (merge-base|describe|symbolic-ref) **|git branch --show-current`},
-	{arg{s: "./\x06", many: true}, `git ls-files( --)? _*|git diff --name-only( --)? _*|git diff (--name-only (--cached|--staged)|(--cached|--staged) --name-only)`},
-	{arg{s: "\x01", many: true}, `ls( -[^aAlfRos\x00-\x07]*| \x07?[^-./\x00\x03\x05-\x07][^/\x00\x03\x05-\x07]*)*`},
-	{arg{}, `cat|(tac|shuf|uniq( -[udi])*)|sort( -[bdfghinruVz]+| -k[0-9,.bdfghinrV]+| -k [0-9,.bdfghinrV]+| -t _)*`},
-	{arg{}, `(head|tail)( -n [+-]?[0-9]+| -n[0-9]+| -[0-9]+)?|[ef]?grep( -[viEFPwxsh]+| -e _| -m [0-9]+)*( _)?`},
-}
+//go:embed outputs.txt
+var outputLines string
 
-// printing is a row of prints, compiled.
+// printing is a line of outputs.txt, whose head describes the notation.
 type printing struct {
-	output  arg
+	output  arg // nothing for input
 	command *regexp.Regexp
 }
 
 var printings = sync.OnceValue(func() (table []printing) {
+	many := func(s string) arg { return arg{s: s, many: true} }
+	known := map[string]arg{"number": number, "numbers": many(number.s), "token": text("\x05"), "below": many("./\x06"), "names": many("\x01")}
 	operand := `(?:\.(?:[^.\x00][^\x00]*)?|[^-.\x00-\x03\x07][^\x00]*)?`
-	notation := strings.NewReplacer(" _*", `(?:\x00\x07?`+operand+`)*`, " _", `\x00`+operand, " **", `(?s:\x00.*)?`, " ", `\x00`)
-	for _, row := range prints {
-		table = append(table, printing{row.output, regexp.MustCompile(`^(?:` + notation.Replace(row.commands) + `)$`)})
+	notation := strings.NewReplacer(" _*", `(?:\x00\x07?`+operand+`)*`, " _", `\x00`+operand, " **", `(?s:\x00.*)?`, " ", `\x00`, "#", `\x07`)
+	for line := range strings.Lines(outputLines) {
+		if output, commands, row := strings.Cut(strings.TrimSpace(line), " | "); row && line[0] != '#' {
+			table = append(table, printing{known[output], regexp.MustCompile(`^(?:` + notation.Replace(commands) + `)$`)})
+		}
 	}
 	return table
 })
@@ -90,7 +80,7 @@ func (o *outputs) output(p printed) arg {
 		return unknown
 	case "mktemp":
 		if (len(args) == 0 || len(args) == 1 && args[0].is("-d")) && o.vars.untouched("TMPDIR") {
-			return text(strings.TrimSuffix(cmp.Or(o.vars.temp, "/tmp"), "/") + "/tmp.\x01")
+			return text(strings.TrimSuffix(cmp.Or(o.p.Temp, "/tmp"), "/") + "/tmp.\x01")
 		}
 		return unknown
 	}

@@ -46,7 +46,8 @@ const (
 var sedStep = sync.OnceValue(func() *regexp.Regexp {
 	var quoted []string
 	for d := range strings.SplitSeq(`/ \| # , : ; @ ! % \+ _ ~ =`, " ") {
-		quoted = append(quoted, strings.ReplaceAll(`s/(?:[^/\\\[]|\\(?s:.)|`+sedBracket+`)*/(?:[^/\\]|\\(?s:.))*/|y/(?:[^/\\]|\\(?s:.))*/(?:[^/\\]|\\(?s:.))*/`, "/", d))
+		const text = `(?:[^/\\]|\\(?s:.))*/`
+		quoted = append(quoted, strings.ReplaceAll(`s/(?:[^/\\\[]|\\(?s:.)|`+sedBracket+`)*/`+text+`|y/`+text+text, "/", d))
 	}
 	return regexp.MustCompile(`^[ \t\n;{}]*` + sedAddress + `(?:[ \t]*,[ \t]*` + sedAddress + `)?[ \t!]*(?:` + sedCommand + `|([rRwW])([^\n]*)|` +
 		`(?:` + strings.Join(quoted, "|") + `)[gpiImM0-9]*(?:(w)([^\n]*))?(?:[ \t]*#[^\n]*|[ \t\n;}]|$))`)

@@ -193,3 +193,16 @@ func isListed(section, name string, value arg) bool {
 func specialVar(name string) bool {
 	return isListed("changing variables", name, unknown) || isListed("code variables", name, unknown) && !strings.HasPrefix(name, "GIT_")
 }
+
+// has reports whether an operand of the program is of this kind.
+func (s *spec) has(kind string) bool {
+	return s != nil && slices.ContainsFunc(s.operands, func(op operand) bool { return op.kind == kind })
+}
+
+// is reports whether all operands of the program are of these kinds.
+func (s *spec) is(kinds ...string) bool {
+	return s != nil && len(s.operands) > 0 && !slices.ContainsFunc(s.operands, func(op operand) bool {
+		kind, _ := strings.CutSuffix(op.kind, "*")
+		return !slices.Contains(kinds, kind) || op.kind == ".*"
+	})
+}

@@ -61,7 +61,8 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 	c.named(sh, s, in, args)
 	alone := name == "printf" && len(args) == 1 // the format, or an option without one
 	if s.risky && in.doubt.s != "" && !alone && c.mayStartWithDash(sh, in.doubt) {
-		c.refuse("computed", fmt.Sprintf("%s may be an option of %s, which is known only when it runs", quote(show(in.doubt.s)), name), "put -- before it, or write ./* for *")
+		why := quote(show(in.doubt.s)) + " may be an option of " + name + ", which is known only when it runs"
+		c.refuse("computed", why, "put -- before it, or write ./* for *")
 		return
 	}
 	u := &use{c: c, base: sh, sh: sh, name: name, prog: prog, in: in}

@@ -25,8 +25,8 @@ type variables struct {
 	blind  bool // no value is known
 	again  bool // a conclusion was wrong
 
-	home, temp string      // the values of HOME and TMPDIR
-	place      syntax.Node // that assigns
+	initial map[string]string // values from the start, as far as they are known
+	place   syntax.Node       // that assigns
 }
 
 // maxPasses bounds how often an analysis starts again before it takes no value
@@ -93,8 +93,12 @@ func (vs *variables) valueOf(sh *shell, name string) arg {
 	if vs.blind {
 		return unknown
 	}
-	if value := vs.initial(sh, name); value != "" && vs.untouched(name) {
-		return text(value)
+	start := vs.initial[name]
+	if name == "PWD" && len(sh.dirs) == 1 {
+		start = sh.dirs[0]
+	}
+	if start != "" && vs.untouched(name) {
+		return text(start)
 	}
 	value, known := sh.vars[name]
 	switch known = known && !v.many; {
@@ -115,19 +119,6 @@ func (vs *variables) untouched(name string) bool {
 	}
 	v.read = true
 	return true
-}
-
-// initial returns the value that a variable has from the start, if it is known.
-func (vs *variables) initial(sh *shell, name string) string {
-	switch {
-	case name == "HOME":
-		return vs.home
-	case name == "TMPDIR":
-		return vs.temp
-	case name == "PWD" && len(sh.dirs) == 1:
-		return sh.dirs[0]
-	}
-	return ""
 }
 
 // parameters returns the positional parameters, or nil if they are not known.
