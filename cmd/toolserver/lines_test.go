@@ -4,11 +4,16 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -75,6 +80,31 @@ func TestColumns(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(root, table), []byte(lowered.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestTags lets no struct tag have more keys than a reader sees at once. What a field means, and
+// what else people call it, can be in a text: see structschema.Described.
+func TestTags(t *testing.T) {
+	const most = 5
+	key := regexp.MustCompile(`(^| )\w+:"(\\.|[^"\\])*"`)
+	for path, content := range sources(t) {
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, path, content, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			field, ok := n.(*ast.Field)
+			if !ok || field.Tag == nil {
+				return true
+			}
+			tag, err := strconv.Unquote(field.Tag.Value)
+			if keys := key.FindAllString(tag, -1); err != nil || len(keys) > most {
+				t.Errorf("%v: the tag has %d keys (%v); %d is the most", files.Position(field.Tag.Pos()), len(keys), err, most)
+			}
+			return true
+		})
 	}
 }
 

@@ -37,7 +37,6 @@
 package structschema
 
 import (
-	"cmp"
 	"encoding"
 	"fmt"
 	"reflect"
@@ -145,8 +144,8 @@ type Types struct {
 
 // Described is a struct that has a text say what its fields mean, and those of the structs in it,
 // instead of their tags doc, also, near, hint and example. The text has a section for each type, which
-// is called tool if the type has no name. Lines after a field are its other tags, and lines that are
-// indented more go on with the one before:
+// is called tool if the type has no name, and ends with an empty line. Lines after a field are its other
+// tags, and lines that are indented more go on with the one before:
 //
 //	[config.Server]
 //	http: Address to serve HTTP on.
@@ -174,7 +173,7 @@ func (all *Types) section(t reflect.Type) map[string]string {
 	for line := range strings.Lines(text) {
 		words := strings.TrimSpace(line)
 		switch {
-		case strings.HasPrefix(line, "["):
+		case words == "":
 			return said
 		case strings.HasPrefix(line, "    "):
 			words = said[key] + " " + words
@@ -268,7 +267,13 @@ func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool
 		case d.Field(name) != nil:
 			panic(fmt.Sprintf("%v has %q twice", d.Go, name))
 		}
-		words := func(key string) string { return cmp.Or(f.Tag.Get(key), said[name+"."+key]) }
+		words := func(key string) string {
+			if text, ok := said[name+"."+key]; ok && f.Tag.Get(key) == "" {
+				delete(said, name+"."+key)
+				return text
+			}
+			return f.Tag.Get(key)
+		}
 		one := Field{
 			Name: name, Doc: words("doc"), Index: at, Type: all.Of(f.Type), Elsewhere: elsewhere, Hidden: f.Tag.Get("template") == "-",
 			Required: f.Tag.Get("required") == "true", List: f.Tag.Get("list") == "true",
@@ -290,6 +295,9 @@ func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool
 			d.Short = &one
 		}
 		d.Fields = append(d.Fields, one)
+	}
+	if len(said) > 0 && t.Name() != "" { // a tool has not all that tools may have
+		panic(fmt.Sprintf("%v: the text says what no field, or a tag, has: %v", t, said))
 	}
 }
 

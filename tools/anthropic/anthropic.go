@@ -7,12 +7,18 @@ package anthropic
 
 import (
 	"cmp"
+	_ "embed"
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/declare"
 )
+
+// arguments say what the arguments of tools mean; package structschema reads them.
+//
+//go:embed arguments.txt
+var arguments string
 
 // Options are the section anthropic of the configuration.
 type Options struct {

@@ -20,14 +20,16 @@ const (
 )
 
 type conversationInput struct {
-	Message        string   `json:"message" min:"1" also:"prompt input question text" doc:"Message to the model."`
-	Model          string   `json:"model,omitempty" max:"100" doc:"Model name; default: the configured model."`
-	SystemPrompt   string   `json:"system_prompt,omitempty" also:"system instructions" doc:"System prompt; kept for the conversation."`
-	MaxTokens      int      `json:"max_tokens" default:"4096" min:"1" max:"128000" also:"max_output_tokens max_completion_tokens" doc:"Maximum length of the answer in tokens."`
-	Temperature    *float64 `json:"temperature" min:"0" max:"1" doc:"Sampling temperature; only older models accept one."`
-	Effort         string   `json:"effort,omitempty" enum:"low|medium|high|xhigh|max" doc:"How thorough the model is; more takes longer; default: the model's."`
-	ConversationID string   `json:"conversation_id,omitempty" pattern:"^[A-Za-z0-9._-]{1,64}$" doc:"Name of the conversation to start or continue, of your choice; conversations are kept for 30 minutes."`
+	Message        string   `json:"message" min:"1"`
+	Model          string   `json:"model,omitempty" max:"100"`
+	SystemPrompt   string   `json:"system_prompt,omitempty"`
+	MaxTokens      int      `json:"max_tokens" default:"4096" min:"1" max:"128000"`
+	Temperature    *float64 `json:"temperature" min:"0" max:"1"`
+	Effort         string   `json:"effort,omitempty" enum:"low|medium|high|xhigh|max"`
+	ConversationID string   `json:"conversation_id,omitempty" pattern:"^[A-Za-z0-9._-]{1,64}$"`
 }
+
+func (conversationInput) Words() string { return arguments }
 
 // conversationMeta is what results say to programs.
 type conversationMeta struct {

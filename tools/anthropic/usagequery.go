@@ -15,17 +15,19 @@ import (
 )
 
 type usageInput struct {
-	Action      string       `json:"action" enum:"usage|cost|claude_code" doc:"Report to read."`
-	StartingAt  string       `json:"starting_at" min:"1" max:"64" doc:"Start, as RFC 3339 or YYYY-MM-DD in UTC; for claude_code the day."`
-	EndingAt    string       `json:"ending_at,omitempty" max:"64" doc:"End, exclusive; for claude_code the last day, at most 31 in all."`
-	BucketWidth string       `json:"bucket_width,omitempty" enum:"1m|1h|1d" doc:"Time per row; default 1d, the only value for cost and claude_code."`
-	GroupBy     []string     `json:"group_by,omitempty" max:"9" doc:"Fields to group by, such as model or workspace_id; for cost: workspace_id, description."`
-	Limit       int          `json:"limit,omitempty" min:"1" max:"1440" doc:"Maximum number of rows per page: 31 for 1d, 168 for 1h, 1440 for 1m, 1000 for claude_code."`
-	Page        string       `json:"page,omitempty" max:"4096" doc:"Page to continue from: next_page of an earlier answer."`
-	MaxPages    int          `json:"max_pages" default:"1" min:"1" max:"100" doc:"Maximum number of pages to fetch and combine; for claude_code per day."`
-	Offset      int          `json:"offset" default:"0" min:"0" max:"1000000" doc:"Number of results to skip: next_offset of an answer that was too long."`
-	Filters     usageFilters `json:"filters,omitempty" doc:"Filters for a usage report."`
+	Action      string       `json:"action" enum:"usage|cost|claude_code"`
+	StartingAt  string       `json:"starting_at" min:"1" max:"64"`
+	EndingAt    string       `json:"ending_at,omitempty" max:"64"`
+	BucketWidth string       `json:"bucket_width,omitempty" enum:"1m|1h|1d"`
+	GroupBy     []string     `json:"group_by,omitempty" max:"9"`
+	Limit       int          `json:"limit,omitempty" min:"1" max:"1440"`
+	Page        string       `json:"page,omitempty" max:"4096"`
+	MaxPages    int          `json:"max_pages" default:"1" min:"1" max:"100"`
+	Offset      int          `json:"offset" default:"0" min:"0" max:"1000000"`
+	Filters     usageFilters `json:"filters,omitempty"`
 }
+
+func (usageInput) Words() string { return arguments }
 
 // usageFilters are the filters of the usage report, as the API names them.
 type usageFilters struct {

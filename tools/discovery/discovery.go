@@ -5,6 +5,7 @@ package discovery
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,6 +20,11 @@ import (
 	"github.com/toolserver/toolserver/upstream"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
+
+// arguments say what the arguments of tools mean; package structschema reads them.
+//
+//go:embed arguments.txt
+var arguments string
 
 // Names of the tools that find and call tools of servers.
 const (
@@ -248,12 +254,13 @@ type described struct {
 }
 
 type execInput struct {
-	Server string         `json:"server" min:"1" max:"64" doc:"Name of the server."`
-	Tool   string         `json:"tool" min:"1" max:"256" doc:"Name of the tool at that server."`
-	Args   map[string]any `json:"args,omitempty" also:"arguments params parameters input" doc:"Arguments, as the tool's schema describes them."`
-
-	Select string `json:"select,omitempty" also:"jq filter" doc:"Program of jq that returns only parts of a result that is JSON, such as .items[] | {id, name}."`
+	Server string         `json:"server" min:"1" max:"64"`
+	Tool   string         `json:"tool" min:"1" max:"256"`
+	Args   map[string]any `json:"args,omitempty"`
+	Select string         `json:"select,omitempty"`
 }
+
+func (execInput) Words() string { return arguments }
 
 func (f finder) exec(ctx context.Context, in execInput) (domain.ToolResult, error) {
 	t, err := f.find(domain.SessionOf(ctx).Principal, in.Server, in.Tool)

@@ -12,9 +12,11 @@ import (
 )
 
 type appendInput struct {
-	Path    string `json:"path" min:"1" max:"4096" also:"file_path file filename absolute_path target_file target_path" doc:"Existing file."`
-	Content string `json:"content" also:"contents text file_text file_content new_content" doc:"UTF-8 text to append; start it with a line break if the file does not end with one."`
+	Path    string `json:"path" min:"1" max:"4096"`
+	Content string `json:"content"`
 }
+
+func (appendInput) Words() string { return arguments }
 
 // appendResult is the result of append_file.
 type appendResult struct {

@@ -12,9 +12,11 @@ import (
 )
 
 type deleteInput struct {
-	Path      string `json:"path" min:"1" max:"4096" also:"file_path file filename absolute_path target_file target_path directory dir dir_path folder directory_path" doc:"File, symlink or directory to delete."`
-	Recursive bool   `json:"recursive" default:"false" doc:"Delete a directory with all in it."`
+	Path      string `json:"path" min:"1" max:"4096"`
+	Recursive bool   `json:"recursive" default:"false"`
 }
+
+func (deleteInput) Words() string { return arguments }
 
 // deleteResult is the result of delete_file.
 type deleteResult struct {

@@ -17,15 +17,17 @@ import (
 )
 
 type editInput struct {
-	Path   string `json:"path" min:"1" max:"4096" also:"file_path file filename absolute_path target_file target_path" doc:"File to edit."`
-	Edits  []edit `json:"edits" min:"1" max:"200" also:"changes replacements" near:"patch patches diff" hint:"It has the old_text and the new_text of each replacement." doc:"Replacements, applied in order, all or none."`
-	DryRun bool   `json:"dry_run" default:"false" also:"preview" doc:"Return the diff without changing the file."`
+	Path   string `json:"path" min:"1" max:"4096"`
+	Edits  []edit `json:"edits" min:"1" max:"200"`
+	DryRun bool   `json:"dry_run" default:"false"`
 }
 
+func (editInput) Words() string { return arguments }
+
 type edit struct {
-	OldText    string `json:"old_text" min:"1" also:"old_string old_str old search find original" doc:"Text to replace, exactly as in the file with all white space; it must occur once, so include lines around it."`
-	NewText    string `json:"new_text" also:"new_string new_str new replace replacement updated" doc:"Text to put in its place."`
-	ReplaceAll bool   `json:"replace_all" default:"false" doc:"Replace every occurrence."`
+	OldText    string `json:"old_text" min:"1"`
+	NewText    string `json:"new_text"`
+	ReplaceAll bool   `json:"replace_all" default:"false"`
 }
 
 // editMeta is the _meta of an edit.

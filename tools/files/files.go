@@ -10,6 +10,7 @@ package files
 
 import (
 	"context"
+	_ "embed"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/sandbox"
@@ -18,6 +19,11 @@ import (
 	"github.com/toolserver/toolserver/tools/files/content"
 	"github.com/toolserver/toolserver/tools/lift"
 )
+
+// arguments say what the arguments of tools mean; package structschema reads them.
+//
+//go:embed arguments.txt
+var arguments string
 
 // Options are what configuration says of the file tools.
 type Options struct {

@@ -26,17 +26,19 @@ const (
 )
 
 type grepInput struct {
-	Pattern       string `json:"pattern" min:"1" max:"4096" also:"query regex regexp q search search_term search_pattern" near:"multiline dotall" hint:"It asks for line breaks itself, as \\n or (?s)." doc:"Regular expression (RE2); with \\n it spans lines."`
-	Path          string `json:"path" default:"." min:"1" max:"4096" also:"file_path file filename absolute_path target_file target_path directory dir dir_path folder directory_path root search_path" doc:"File or directory to search."`
-	Glob          string `json:"glob,omitempty" max:"4096" also:"include include_pattern file_glob file_pattern glob_pattern" near:"type file_type extension" hint:"It is a pattern of names, such as *.go." doc:"Only files whose name or, if it contains a slash, path below the directory matches, such as *.go or src/**/*.{ts,tsx}."`
-	IgnoreCase    bool   `json:"ignore_case" default:"false" also:"i case_insensitive insensitive" near:"case_sensitive" hint:"ignore_case: true is case_sensitive: false." doc:"Ignore case."`
-	FixedString   bool   `json:"fixed_string" default:"false" also:"F literal fixed_strings" near:"is_regex" hint:"fixed_string: true is is_regex: false." doc:"Treat the pattern as plain text."`
-	Context       int    `json:"context" default:"0" min:"0" max:"20" also:"C context_lines" near:"A B before_context after_context lines_before lines_after before after" hint:"It is the number of lines on either side." doc:"Lines to show before and after each match."`
-	Mode          string `json:"mode" default:"content" enum:"content|files|count" also:"output_mode" doc:"Return matching lines, paths of files, or the number of matching lines per file."`
-	MaxResults    int    `json:"max_results" default:"200" min:"1" max:"10000" also:"head_limit limit max_count max_matches m" doc:"Maximum number of lines, or of files."`
-	Gitignore     bool   `json:"gitignore" default:"true" doc:"Skip what .gitignore files exclude."`
-	IncludeHidden bool   `json:"include_hidden" default:"false" also:"hidden show_hidden" doc:"Include names that start with a dot."`
+	Pattern       string `json:"pattern" min:"1" max:"4096"`
+	Path          string `json:"path" default:"." min:"1" max:"4096"`
+	Glob          string `json:"glob,omitempty" max:"4096"`
+	IgnoreCase    bool   `json:"ignore_case" default:"false"`
+	FixedString   bool   `json:"fixed_string" default:"false"`
+	Context       int    `json:"context" default:"0" min:"0" max:"20"`
+	Mode          string `json:"mode" default:"content" enum:"content|files|count"`
+	MaxResults    int    `json:"max_results" default:"200" min:"1" max:"10000"`
+	Gitignore     bool   `json:"gitignore" default:"true"`
+	IncludeHidden bool   `json:"include_hidden" default:"false"`
 }
+
+func (grepInput) Words() string { return arguments }
 
 // grepMeta is the _meta of a search in files.
 type grepMeta struct {

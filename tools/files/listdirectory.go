@@ -14,13 +14,15 @@ import (
 )
 
 type listInput struct {
-	Path          string `json:"path" default:"." min:"1" max:"4096" also:"directory dir dir_path folder directory_path root file_path" doc:"Directory to list."`
-	Recursive     bool   `json:"recursive" default:"false" doc:"Include subdirectories."`
-	Details       bool   `json:"details" default:"false" doc:"Add time of change, mode, and the targets of symlinks."`
-	Offset        int    `json:"offset" default:"0" min:"0" max:"200000" doc:"Entries to skip, to read on."`
-	MaxEntries    int    `json:"max_entries" default:"1000" min:"1" max:"10000" also:"limit head_limit max_results" doc:"Maximum number of entries."`
-	IncludeHidden bool   `json:"include_hidden" default:"true" also:"show_hidden hidden all" doc:"Include names that start with a dot."`
+	Path          string `json:"path" default:"." min:"1" max:"4096"`
+	Recursive     bool   `json:"recursive" default:"false"`
+	Details       bool   `json:"details" default:"false"`
+	Offset        int    `json:"offset" default:"0" min:"0" max:"200000"`
+	MaxEntries    int    `json:"max_entries" default:"1000" min:"1" max:"10000"`
+	IncludeHidden bool   `json:"include_hidden" default:"true"`
 }
+
+func (listInput) Words() string { return arguments }
 
 // listResult is the result of list_directory.
 type listResult struct {

@@ -21,13 +21,15 @@ import (
 )
 
 type readInput struct {
-	Path        string `json:"path" min:"1" max:"4096" also:"file_path file filename absolute_path target_file target_path" doc:"File, relative to the working directory."`
-	Offset      *int   `json:"offset" min:"-1000000000" max:"1000000000" also:"start start_line line_start from_line start_line_one_indexed" near:"tail" hint:"A negative offset counts from the end: offset: -2 for the last two lines." doc:"First line, of a PDF page, from 1; -20 means the last 20."`
-	Limit       *int   `json:"limit" min:"1" max:"1000000000" also:"length count max_lines num_lines line_count head" near:"end end_line line_end end_line_one_indexed end_line_one_indexed_inclusive lines line_range view_range" hint:"It is a number of lines: for lines 10 to 20, offset: 10 and limit: 11." doc:"Lines or pages."`
-	LineNumbers bool   `json:"line_numbers" default:"false" also:"n show_line_numbers number_lines with_line_numbers" doc:"Begin each line with its number."`
-	Encoding    string `json:"encoding" default:"utf-8" max:"100" doc:"Such as utf-16 or shift_jis."`
-	Format      string `json:"format,omitempty" enum:"text|raw" doc:"Text converts HTML and CSV; raw shows source."`
+	Path        string `json:"path" min:"1" max:"4096"`
+	Offset      *int   `json:"offset" min:"-1000000000" max:"1000000000"`
+	Limit       *int   `json:"limit" min:"1" max:"1000000000"`
+	LineNumbers bool   `json:"line_numbers" default:"false"`
+	Encoding    string `json:"encoding" default:"utf-8" max:"100"`
+	Format      string `json:"format,omitempty" enum:"text|raw"`
 }
+
+func (readInput) Words() string { return arguments }
 
 func readFile(t fileTool) domain.Tool {
 	r := &fileReader{fileTool: t, contents: content.NewReader(t.held.Filters()), settings: declare.Of[ReadSettings](t.toolset.settings, t.name)}

@@ -15,14 +15,16 @@ import (
 )
 
 type searchInput struct {
-	Pattern       string `json:"pattern" default:"*" min:"1" max:"4096" also:"glob glob_pattern file_pattern name query" near:"regex regexp exclude exclude_patterns" hint:"It is one glob, such as **/*.go, and excludes nothing." doc:"Glob for the name or, if it contains a slash, the path below the directory, such as *.{ts,tsx} or src/**/*_test.go."`
-	Path          string `json:"path" default:"." min:"1" max:"4096" also:"directory dir dir_path folder directory_path root search_path" doc:"Directory to search."`
-	IncludeHidden bool   `json:"include_hidden" default:"false" also:"show_hidden hidden" doc:"Include names that start with a dot."`
-	Gitignore     bool   `json:"gitignore" default:"false" doc:"Skip what .gitignore files exclude."`
-	Type          string `json:"type" default:"any" enum:"any|file|directory" doc:"What to find."`
-	Offset        int    `json:"offset" default:"0" min:"0" max:"200000" doc:"Paths to skip, to read on."`
-	MaxResults    int    `json:"max_results" default:"1000" min:"1" max:"10000" also:"limit head_limit" doc:"Maximum number of paths."`
+	Pattern       string `json:"pattern" default:"*" min:"1" max:"4096"`
+	Path          string `json:"path" default:"." min:"1" max:"4096"`
+	IncludeHidden bool   `json:"include_hidden" default:"false"`
+	Gitignore     bool   `json:"gitignore" default:"false"`
+	Type          string `json:"type" default:"any" enum:"any|file|directory"`
+	Offset        int    `json:"offset" default:"0" min:"0" max:"200000"`
+	MaxResults    int    `json:"max_results" default:"1000" min:"1" max:"10000"`
 }
+
+func (searchInput) Words() string { return arguments }
 
 // searchResult is the result of search_files.
 type searchResult struct {

@@ -19,21 +19,25 @@ import (
 // writeInput are the arguments of write_file where directories are created by
 // default.
 type writeInput struct {
-	Path          string  `json:"path" min:"1" max:"4096" also:"file_path file filename absolute_path target_file target_path" doc:"File to write, relative to the working directory."`
-	Content       string  `json:"content" also:"contents text file_text file_content new_content" doc:"UTF-8 text to write; empty with content_base64."`
-	CreateDirs    bool    `json:"create_dirs" default:"true" also:"create_directories make_dirs mkdir parents create_parents" doc:"Create missing parent directories."`
-	OnConflict    string  `json:"on_conflict" default:"overwrite" enum:"overwrite|error" near:"mode append overwrite if_exists" hint:"To add to the end of a file, use append_file." doc:"What to do if the file exists."`
-	ContentBase64 *string `json:"content_base64" also:"base64" doc:"Base64 data to write, for content that is not text."`
+	Path          string  `json:"path" min:"1" max:"4096"`
+	Content       string  `json:"content"`
+	CreateDirs    bool    `json:"create_dirs" default:"true"`
+	OnConflict    string  `json:"on_conflict" default:"overwrite" enum:"overwrite|error"`
+	ContentBase64 *string `json:"content_base64"`
 }
+
+func (writeInput) Words() string { return arguments }
 
 // writeInputNoDirs are the same where they are not.
 type writeInputNoDirs struct {
-	Path          string  `json:"path" min:"1" max:"4096" also:"file_path file filename absolute_path target_file target_path" doc:"File to write, relative to the working directory."`
-	Content       string  `json:"content" also:"contents text file_text file_content new_content" doc:"UTF-8 text to write; empty with content_base64."`
-	CreateDirs    bool    `json:"create_dirs" default:"false" also:"create_directories make_dirs mkdir parents create_parents" doc:"Create missing parent directories."`
-	OnConflict    string  `json:"on_conflict" default:"overwrite" enum:"overwrite|error" near:"mode append overwrite if_exists" hint:"To add to the end of a file, use append_file." doc:"What to do if the file exists."`
-	ContentBase64 *string `json:"content_base64" also:"base64" doc:"Base64 data to write, for content that is not text."`
+	Path          string  `json:"path" min:"1" max:"4096"`
+	Content       string  `json:"content"`
+	CreateDirs    bool    `json:"create_dirs" default:"false"`
+	OnConflict    string  `json:"on_conflict" default:"overwrite" enum:"overwrite|error"`
+	ContentBase64 *string `json:"content_base64"`
 }
+
+func (writeInputNoDirs) Words() string { return arguments }
 
 // writeResult is the result of write_file.
 type writeResult struct {

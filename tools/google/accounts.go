@@ -22,9 +22,11 @@ const (
 )
 
 type accountsInput struct {
-	Action  string `json:"action" default:"status" enum:"status|sign_in|sign_out" doc:"What to do: status lists the sign-ins, sign_in has the user sign in, sign_out ends a sign-in here and at Google."`
-	Service string `json:"service,omitempty" enum:"gmail|calendar|contacts" doc:"Service to sign in to or out of; required for both of these."`
+	Action  string `json:"action" default:"status" enum:"status|sign_in|sign_out"`
+	Service string `json:"service,omitempty" enum:"gmail|calendar|contacts"`
 }
+
+func (accountsInput) Words() string { return arguments }
 
 // accountsResult is the structured content of google_accounts.
 type accountsResult struct {

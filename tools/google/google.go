@@ -5,6 +5,7 @@ package google
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,11 @@ import (
 	"github.com/toolserver/toolserver/tools/google/gmail"
 	"github.com/toolserver/toolserver/tools/google/signin"
 )
+
+// arguments say what the arguments of tools mean; package structschema reads them.
+//
+//go:embed arguments.txt
+var arguments string
 
 // Options are the section google of the configuration.
 type Options struct {

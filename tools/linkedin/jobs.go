@@ -3,6 +3,7 @@ package linkedin
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -14,18 +15,25 @@ import (
 	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
+// arguments say what the arguments of tools mean; package structschema reads them.
+//
+//go:embed arguments.txt
+var arguments string
+
 type jobsInput struct {
-	Keyword         string `json:"keyword" min:"1" max:"500" also:"query q search keywords title" doc:"Search words."`
-	Location        string `json:"location,omitempty" max:"300" doc:"City, region or country; default: anywhere."`
-	GeoID           *int64 `json:"geoId,omitempty" min:"1" max:"999999999999" doc:"LinkedIn geo ID."`
-	DateSincePosted string `json:"dateSincePosted,omitempty" doc:"Maximum age: 24hr, past week or past month."`
-	JobType         string `json:"jobType,omitempty" list:"true" doc:"Full time, part time, contract, temporary, internship, volunteer or other; several with commas."`
-	RemoteFilter    string `json:"remoteFilter,omitempty" list:"true" doc:"On site, remote or hybrid; several with commas."`
-	ExperienceLevel string `json:"experienceLevel,omitempty" list:"true" doc:"Internship, entry level, associate, senior, director or executive; several with commas."`
-	Limit           int    `json:"limit" default:"10" min:"1" max:"100" doc:"Maximum number of jobs."`
-	SortBy          string `json:"sortBy,omitempty" doc:"Recent or relevant first."`
-	Start           int    `json:"start" default:"0" min:"0" max:"999" doc:"Results to skip, to read on."`
+	Keyword         string `json:"keyword" min:"1" max:"500"`
+	Location        string `json:"location,omitempty" max:"300"`
+	GeoID           *int64 `json:"geoId,omitempty" min:"1" max:"999999999999"`
+	DateSincePosted string `json:"dateSincePosted,omitempty"`
+	JobType         string `json:"jobType,omitempty" list:"true"`
+	RemoteFilter    string `json:"remoteFilter,omitempty" list:"true"`
+	ExperienceLevel string `json:"experienceLevel,omitempty" list:"true"`
+	Limit           int    `json:"limit" default:"10" min:"1" max:"100"`
+	SortBy          string `json:"sortBy,omitempty"`
+	Start           int    `json:"start" default:"0" min:"0" max:"999"`
 }
+
+func (jobsInput) Words() string { return arguments }
 
 // jobsResult is the structured content of linkedin_jobs.
 type jobsResult struct {

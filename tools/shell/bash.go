@@ -11,11 +11,13 @@ import (
 )
 
 type bashInput struct {
-	Command    string `json:"command" max:"32768" also:"cmd script shell_command command_line" doc:"Bash command line."`
-	Timeout    int    `json:"timeout,omitempty" min:"1" max:"86400000" also:"timeout_seconds timeout_secs timeout_s" near:"timeout_ms time_limit" hint:"It is in seconds." doc:"Timeout in seconds."`
-	WorkingDir string `json:"working_dir,omitempty" also:"cwd workdir working_directory directory dir" doc:"Directory to run in."`
-	Background bool   `json:"background" default:"false" also:"run_in_background is_background" doc:"Start a background job, for bash_jobs."`
+	Command    string `json:"command" max:"32768"`
+	Timeout    int    `json:"timeout,omitempty" min:"1" max:"86400000"`
+	WorkingDir string `json:"working_dir,omitempty"`
+	Background bool   `json:"background" default:"false"`
 }
+
+func (bashInput) Words() string { return arguments }
 
 // interpreter says what reads the command lines.
 func interpreter() string {

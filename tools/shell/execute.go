@@ -10,12 +10,14 @@ import (
 )
 
 type executeInput struct {
-	Command    string            `json:"command" min:"1" max:"32768" also:"cmd script shell_command command_line" doc:"Shell command line."`
-	Timeout    int               `json:"timeout,omitempty" min:"1" max:"86400000" also:"timeout_seconds timeout_secs timeout_s" near:"timeout_ms time_limit" hint:"It is in seconds." doc:"Timeout in seconds."`
-	WorkingDir string            `json:"working_dir,omitempty" also:"cwd workdir working_directory directory dir" doc:"Directory to run in."`
-	Env        map[string]string `json:"env,omitempty" also:"environment environment_variables env_vars" doc:"Environment variables to add."`
-	Stdin      *string           `json:"stdin" also:"input standard_input" doc:"Standard input."`
+	Command    string            `json:"command" min:"1" max:"32768"`
+	Timeout    int               `json:"timeout,omitempty" min:"1" max:"86400000"`
+	WorkingDir string            `json:"working_dir,omitempty"`
+	Env        map[string]string `json:"env,omitempty"`
+	Stdin      *string           `json:"stdin"`
 }
+
+func (executeInput) Words() string { return arguments }
 
 // executeResult is the structured result. The last four fields are those of a
 // failure, for a command that ran and failed.

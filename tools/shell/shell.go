@@ -5,6 +5,7 @@ package shell
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,11 @@ import (
 	"github.com/toolserver/toolserver/tools/files"
 	"github.com/toolserver/toolserver/tools/lift"
 )
+
+// arguments say what the arguments of tools mean; package structschema reads them.
+//
+//go:embed arguments.txt
+var arguments string
 
 // Options configure the command tools.
 type Options struct {

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net/url"
@@ -19,20 +20,27 @@ import (
 	"github.com/toolserver/toolserver/tools/lift"
 )
 
+// arguments say what the arguments of tools mean; package structschema reads them.
+//
+//go:embed arguments.txt
+var arguments string
+
 // Name is the name of the tool.
 const Name = "web_fetch"
 
 type input struct {
-	URL        string `json:"url" min:"1" max:"8192" also:"link address uri href" doc:"With http:// or https://."`
-	MaxChars   int    `json:"maxChars" default:"50000" min:"1" max:"1000000" also:"max_length max_content_length" doc:"Maximum number of characters, at most about 79,000."`
-	StartIndex int    `json:"start_index" default:"0" min:"0" max:"1000000000" also:"start offset" doc:"Character offset to read on from."`
-	Format     string `json:"format" default:"text" enum:"text|markdown|raw" doc:"Format of HTML."`
-	Content    string `json:"content" default:"page" enum:"page|article" doc:"Whole page, or its main text without menus and teasers."`
-	Selector   string `json:"selector" default:"" max:"1000" doc:"CSS selector of the parts to return, such as main."`
-	Links      string `json:"links,omitempty" enum:"inline|none|list" doc:"Link addresses after each link (default of a page), nowhere (of an article), or in a list at the end."`
-	Hidden     bool   `json:"include_hidden" default:"false" doc:"Include text that the page hides."`
-	Refresh    bool   `json:"refresh" default:"false" doc:"Bypass the cache."`
+	URL        string `json:"url" min:"1" max:"8192"`
+	MaxChars   int    `json:"maxChars" default:"50000" min:"1" max:"1000000"`
+	StartIndex int    `json:"start_index" default:"0" min:"0" max:"1000000000"`
+	Format     string `json:"format" default:"text" enum:"text|markdown|raw"`
+	Content    string `json:"content" default:"page" enum:"page|article"`
+	Selector   string `json:"selector" default:"" max:"1000"`
+	Links      string `json:"links,omitempty" enum:"inline|none|list"`
+	Hidden     bool   `json:"include_hidden" default:"false"`
+	Refresh    bool   `json:"refresh" default:"false"`
 }
+
+func (input) Words() string { return arguments }
 
 // fetcher is web_fetch.
 type fetcher struct {

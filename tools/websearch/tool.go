@@ -1,6 +1,7 @@
 package websearch
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,16 +13,23 @@ import (
 	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
+// arguments say what the arguments of tools mean; package structschema reads them.
+//
+//go:embed arguments.txt
+var arguments string
+
 // searchInput are the arguments of web_search. How many results there are is bounded here and not by the schema, because seeds
 // of this tool took any number.
 type searchInput struct {
-	Query      string `json:"query" max:"100000" also:"q search search_term search_query keywords text" doc:"Search query; truncated after 400 characters."`
-	Count      int    `json:"count" default:"5" min:"-1000000" max:"1000000" also:"num_results max_results limit n top_k" doc:"Number of results, 1 to 20; other numbers are clamped."`
-	Page       int    `json:"page" default:"0" min:"0" max:"9" doc:"Page of results, counted from 0."`
-	Freshness  string `json:"freshness,omitempty" pattern:"^(|day|week|month|year|[0-9]{4}-[0-9]{2}-[0-9]{2}to[0-9]{4}-[0-9]{2}-[0-9]{2})$" doc:"Only pages of the last day, week, month or year, or of a range of days such as 2026-01-01to2026-06-30."`
-	Country    string `json:"country,omitempty" pattern:"^(|[A-Za-z]{2})$" doc:"Two-letter country code for the results, such as DE."`
-	SafeSearch string `json:"safesearch,omitempty" enum:"off|moderate|strict" doc:"Level of adult content filtering; default: that of the search service."`
+	Query      string `json:"query" max:"100000"`
+	Count      int    `json:"count" default:"5" min:"-1000000" max:"1000000"`
+	Page       int    `json:"page" default:"0" min:"0" max:"9"`
+	Freshness  string `json:"freshness,omitempty" pattern:"^(|day|week|month|year|[0-9]{4}-[0-9]{2}-[0-9]{2}to[0-9]{4}-[0-9]{2}-[0-9]{2})$"`
+	Country    string `json:"country,omitempty" pattern:"^(|[A-Za-z]{2})$"`
+	SafeSearch string `json:"safesearch,omitempty" enum:"off|moderate|strict"`
 }
+
+func (searchInput) Words() string { return arguments }
 
 // searchOutput is the result of web_search.
 type searchOutput struct {

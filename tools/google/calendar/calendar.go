@@ -25,6 +25,11 @@ import (
 	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
+// arguments say what the arguments of tools mean; package structschema reads them.
+//
+//go:embed arguments.txt
+var arguments string
+
 // Options are what the configuration says of the calendar tools.
 type Options struct {
 	// Zone is that of times without an offset, and that times are shown in; nil for the calendar's own.

@@ -16,11 +16,13 @@ import (
 
 // target is which event a call changes.
 type target struct {
-	EventID     string `json:"eventId" min:"1" max:"1024" also:"id" doc:"ID of the event, from calendar_list_events."`
-	CalendarID  string `json:"calendarId" default:"primary" max:"1024" doc:"ID or name of the calendar that the event is in; primary is the user's own."`
-	Scope       string `json:"scope" default:"this" enum:"this|following|all" doc:"Of a recurring event: this occurrence, it and those that follow, or all."`
-	SendUpdates string `json:"sendUpdates" default:"none" enum:"none|all|externalOnly" doc:"Who is mailed about the change: nobody, all attendees, or those who do not use Google Calendar."`
+	EventID     string `json:"eventId" min:"1" max:"1024"`
+	CalendarID  string `json:"calendarId" default:"primary" max:"1024"`
+	Scope       string `json:"scope" default:"this" enum:"this|following|all"`
+	SendUpdates string `json:"sendUpdates" default:"none" enum:"none|all|externalOnly"`
 }
+
+func (target) Words() string { return arguments }
 
 // find returns the event of a target, and its calendar. An occurrence stands for all only if scope says so.
 func (s *toolset) find(ctx context.Context, tool string, t target) (e *gcal.Event, calendarID string, err error) {

@@ -17,23 +17,25 @@ import (
 )
 
 type createInput struct {
-	Summary      string     `json:"summary" min:"1" max:"1000" also:"title name" doc:"Title of the event."`
-	Start        string     `json:"start" min:"1" max:"64" also:"startTime startDateTime" doc:"A local time (2026-03-02T14:30), a time with an offset (2026-03-02T14:30:00+01:00), or a date (2026-03-02) for an all-day event."`
-	End          string     `json:"end" min:"1" max:"64" also:"endTime endDateTime" doc:"End, written like start; of an all-day event its last day, which may be that of start."`
-	Description  string     `json:"description,omitempty" max:"8192" doc:"Text of the event; Google Calendar shows HTML in it."`
-	Location     string     `json:"location,omitempty" max:"1024" doc:"Where it is."`
-	Attendees    string     `json:"attendees,omitempty" max:"65000" list:"true" also:"guests" doc:"E-mail addresses of people to invite, separated by commas; (optional) after one says that they need not come."`
-	CalendarID   string     `json:"calendarId" default:"primary" max:"1024" doc:"ID or name of the calendar; primary is the user's own."`
-	TimeZone     string     `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset, such as Europe/London; default: the configured one, or the calendar's."`
-	Recurrence   []string   `json:"recurrence,omitempty" max:"50" doc:"Lines of RFC 5545, such as RRULE:FREQ=WEEKLY;BYDAY=MO;COUNT=10."`
-	SendUpdates  string     `json:"sendUpdates" default:"none" enum:"none|all|externalOnly" doc:"Who is mailed an invitation: nobody, all attendees, or those who do not use Google Calendar."`
-	Reminders    []reminder `json:"reminders,omitempty" max:"5" doc:"Reminders of the user, instead of the calendar's default."`
-	AddMeet      bool       `json:"addMeet" default:"false" doc:"Whether to add a Google Meet video conference."`
-	Visibility   string     `json:"visibility" default:"default" enum:"default|public|private|confidential" doc:"Who sees the details."`
-	Transparency string     `json:"transparency" default:"opaque" enum:"opaque|transparent" doc:"Whether the user is busy (opaque) or free (transparent) during the event."`
-	EventID      string     `json:"eventId,omitempty" min:"5" max:"1024" pattern:"^[a-v0-9]+$" doc:"ID of the new event, of letters from a to v and digits; repeated calls with it create only one event; default: a random ID."`
-	DryRun       bool       `json:"dryRun" default:"false" doc:"Whether to only show what would be saved."`
+	Summary      string     `json:"summary" min:"1" max:"1000"`
+	Start        string     `json:"start" min:"1" max:"64"`
+	End          string     `json:"end" min:"1" max:"64"`
+	Description  string     `json:"description,omitempty" max:"8192"`
+	Location     string     `json:"location,omitempty" max:"1024"`
+	Attendees    string     `json:"attendees,omitempty" max:"65000" list:"true"`
+	CalendarID   string     `json:"calendarId" default:"primary" max:"1024"`
+	TimeZone     string     `json:"timeZone,omitempty" max:"64"`
+	Recurrence   []string   `json:"recurrence,omitempty" max:"50"`
+	SendUpdates  string     `json:"sendUpdates" default:"none" enum:"none|all|externalOnly"`
+	Reminders    []reminder `json:"reminders,omitempty" max:"5"`
+	AddMeet      bool       `json:"addMeet" default:"false"`
+	Visibility   string     `json:"visibility" default:"default" enum:"default|public|private|confidential"`
+	Transparency string     `json:"transparency" default:"opaque" enum:"opaque|transparent"`
+	EventID      string     `json:"eventId,omitempty" min:"5" max:"1024" pattern:"^[a-v0-9]+$"`
+	DryRun       bool       `json:"dryRun" default:"false"`
 }
+
+func (createInput) Words() string { return arguments }
 
 type reminder struct {
 	Method  string `json:"method" default:"popup" enum:"popup|email" doc:"How the user is reminded."`

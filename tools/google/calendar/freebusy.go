@@ -14,14 +14,16 @@ import (
 )
 
 type freeBusyInput struct {
-	Calendars    string `json:"calendars,omitempty" max:"20000" list:"true" also:"calendarId attendees" doc:"IDs or names of calendars, separated by commas, or all; that of a person is their e-mail address; default: the user's own."`
-	TimeMin      string `json:"timeMin" min:"1" max:"64" doc:"Beginning of the range: a date, a local time or a time with an offset."`
-	TimeMax      string `json:"timeMax" min:"1" max:"64" doc:"End of the range, written like timeMin; a date includes the whole day."`
-	TimeZone     string `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset and of the answer; default: the configured one, or the user's calendar's."`
-	Minutes      int    `json:"minutes" default:"30" min:"5" max:"1440" doc:"Least length of a free slot, in minutes."`
-	WorkingHours string `json:"workingHours" default:"00:00-24:00" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]:[0-5][0-9]|2[0-3]:[0-5][0-9]|24:00)$" doc:"Hours of the day to find free slots in, such as 09:00-17:00."`
-	Offset       int    `json:"offset" default:"0" min:"0" max:"1000000" doc:"Times to skip, to read on."`
+	Calendars    string `json:"calendars,omitempty" max:"20000" list:"true"`
+	TimeMin      string `json:"timeMin" min:"1" max:"64"`
+	TimeMax      string `json:"timeMax" min:"1" max:"64"`
+	TimeZone     string `json:"timeZone,omitempty" max:"64"`
+	Minutes      int    `json:"minutes" default:"30" min:"5" max:"1440"`
+	WorkingHours string `json:"workingHours" default:"00:00-24:00" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]:[0-5][0-9]|2[0-3]:[0-5][0-9]|24:00)$"`
+	Offset       int    `json:"offset" default:"0" min:"0" max:"1000000"`
 }
+
+func (freeBusyInput) Words() string { return arguments }
 
 // freeBusyResult is the structured content of calendar_free_busy.
 type freeBusyResult struct {

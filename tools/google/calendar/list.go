@@ -14,14 +14,16 @@ import (
 )
 
 type listInput struct {
-	TimeMin    string `json:"timeMin,omitempty" max:"64" doc:"Beginning of the range: a date (2026-03-02), a local time (2026-03-02T09:00) or a time with an offset (2026-03-02T09:00:00+01:00); without it and timeMax, today, or with query from today on."`
-	TimeMax    string `json:"timeMax,omitempty" max:"64" doc:"End of the range, written like timeMin; a date includes the whole day."`
-	Query      string `json:"query,omitempty" max:"500" also:"q" doc:"Words to search for in titles, descriptions, locations, and names and addresses of people."`
-	MaxResults int    `json:"maxResults" default:"10" min:"1" max:"250" also:"limit" doc:"Maximum number of events to return."`
-	CalendarID string `json:"calendarId" default:"primary" max:"20000" list:"true" also:"calendarIds calendars" doc:"Calendars by ID or name, separated by commas; primary is the user's own, all is every one."`
-	TimeZone   string `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset and of the answer, such as Europe/London; default: the configured one, or the calendar's."`
-	PageToken  string `json:"pageToken,omitempty" max:"2000" doc:"The nextPageToken of an earlier call with the same arguments, to continue it."`
+	TimeMin    string `json:"timeMin,omitempty" max:"64"`
+	TimeMax    string `json:"timeMax,omitempty" max:"64"`
+	Query      string `json:"query,omitempty" max:"500"`
+	MaxResults int    `json:"maxResults" default:"10" min:"1" max:"250"`
+	CalendarID string `json:"calendarId" default:"primary" max:"20000" list:"true"`
+	TimeZone   string `json:"timeZone,omitempty" max:"64"`
+	PageToken  string `json:"pageToken,omitempty" max:"2000"`
 }
+
+func (listInput) Words() string { return arguments }
 
 // listResult is the structured content of calendar_list_events.
 type listResult struct {

@@ -16,18 +16,20 @@ import (
 
 type updateInput struct {
 	target          `json:",inline"`
-	Summary         *string  `json:"summary,omitempty" min:"1" max:"1000" also:"title name" doc:"New title."`
-	Start           string   `json:"start,omitempty" max:"64" also:"startTime startDateTime" doc:"New start, written as for calendar_create_event; without end the event keeps its length."`
-	End             string   `json:"end,omitempty" max:"64" also:"endTime endDateTime" doc:"New end; of an all-day event its last day."`
-	TimeZone        string   `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset, and new zone of the event, which alone keeps its time; default: the configured one or the event's, and the event keeps its own."`
-	Description     *string  `json:"description,omitempty" max:"8192" doc:"New text; empty removes it."`
-	Location        *string  `json:"location,omitempty" max:"1024" doc:"New place; empty removes it."`
-	AddAttendees    string   `json:"addAttendees,omitempty" max:"65000" list:"true" doc:"E-mail addresses of more people to invite, separated by commas."`
-	RemoveAttendees string   `json:"removeAttendees,omitempty" max:"65000" list:"true" doc:"E-mail addresses of attendees to remove, separated by commas."`
-	Recurrence      []string `json:"recurrence,omitempty" max:"50" doc:"New recurrence, as lines of RFC 5545 that replace all there are."`
-	Visibility      string   `json:"visibility,omitempty" enum:"default|public|private|confidential" doc:"Who sees the details."`
-	Transparency    string   `json:"transparency,omitempty" enum:"opaque|transparent" doc:"Whether the user is busy (opaque) or free (transparent) during the event."`
+	Summary         *string  `json:"summary,omitempty" min:"1" max:"1000"`
+	Start           string   `json:"start,omitempty" max:"64"`
+	End             string   `json:"end,omitempty" max:"64"`
+	TimeZone        string   `json:"timeZone,omitempty" max:"64"`
+	Description     *string  `json:"description,omitempty" max:"8192"`
+	Location        *string  `json:"location,omitempty" max:"1024"`
+	AddAttendees    string   `json:"addAttendees,omitempty" max:"65000" list:"true"`
+	RemoveAttendees string   `json:"removeAttendees,omitempty" max:"65000" list:"true"`
+	Recurrence      []string `json:"recurrence,omitempty" max:"50"`
+	Visibility      string   `json:"visibility,omitempty" enum:"default|public|private|confidential"`
+	Transparency    string   `json:"transparency,omitempty" enum:"opaque|transparent"`
 }
+
+func (updateInput) Words() string { return arguments }
 
 func (s *toolset) update(ctx context.Context, in updateInput) (domain.ToolResult, error) {
 	loc, err := s.named(updateName, in.TimeZone)

@@ -30,11 +30,13 @@ import (
 )
 
 type saveInput struct {
-	MessageID    string `json:"messageId" pattern:"^[0-9A-Za-z_-]{1,200}$" doc:"ID of the message, as gmail_search returns it."`
-	AttachmentID string `json:"attachmentId" min:"1" max:"2000" list:"true" also:"attachment" doc:"Which attachment: its number in the list of gmail_read, or its file name."`
-	Filename     string `json:"filename,omitempty" max:"200" doc:"Name of the new file, without directories; default: that of the attachment."`
-	Directory    string `json:"directory" default:"attachments" min:"1" max:"4096" doc:"Directory to save in, which is made if need be; a relative path starts at the working directory."`
+	MessageID    string `json:"messageId" pattern:"^[0-9A-Za-z_-]{1,200}$"`
+	AttachmentID string `json:"attachmentId" min:"1" max:"2000" list:"true"`
+	Filename     string `json:"filename,omitempty" max:"200"`
+	Directory    string `json:"directory" default:"attachments" min:"1" max:"4096"`
 }
+
+func (saveInput) Words() string { return arguments }
 
 // saveResult is the structured content of gmail_save_attachment.
 type saveResult struct {

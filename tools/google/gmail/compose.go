@@ -22,19 +22,21 @@ import (
 
 // composeInput is the mail that gmail_send and gmail_draft are given.
 type composeInput struct {
-	To               string   `json:"to,omitempty" max:"20000" list:"true" also:"recipients recipient" doc:"Recipients, separated by commas, such as Bo Li <bo@example.com>; default of a reply: whom the original asks for."`
-	Cc               string   `json:"cc,omitempty" max:"20000" list:"true" doc:"Recipients of a copy."`
-	Bcc              string   `json:"bcc,omitempty" max:"20000" list:"true" doc:"Recipients of a blind copy."`
-	Subject          string   `json:"subject,omitempty" max:"2000" doc:"Subject; default of a reply: that of the original after Re:."`
-	Body             string   `json:"body" max:"5000000" also:"text message content" doc:"Plain text of the mail."`
-	HTML             string   `json:"html,omitempty" max:"5000000" doc:"HTML that says the same as body."`
-	ReplyToMessageID string   `json:"replyToMessageId,omitempty" pattern:"^[0-9A-Za-z_-]{0,200}$" doc:"ID of the message to reply to, in its thread."`
-	ReplyAll         bool     `json:"replyAll" default:"false" doc:"Whether a reply goes to all recipients of the original."`
-	From             string   `json:"from,omitempty" max:"1000" doc:"Sender: one of the account's verified aliases."`
-	IncludeQuoted    bool     `json:"includeQuoted" default:"true" doc:"Whether a reply quotes the original."`
-	IncludeSignature bool     `json:"includeSignature" default:"true" doc:"Whether to add the account's signature."`
-	Attachments      []string `json:"attachments,omitempty" max:"50" list:"true" doc:"Paths of files to attach."`
+	To               string   `json:"to,omitempty" max:"20000" list:"true"`
+	Cc               string   `json:"cc,omitempty" max:"20000" list:"true"`
+	Bcc              string   `json:"bcc,omitempty" max:"20000" list:"true"`
+	Subject          string   `json:"subject,omitempty" max:"2000"`
+	Body             string   `json:"body" max:"5000000"`
+	HTML             string   `json:"html,omitempty" max:"5000000"`
+	ReplyToMessageID string   `json:"replyToMessageId,omitempty" pattern:"^[0-9A-Za-z_-]{0,200}$"`
+	ReplyAll         bool     `json:"replyAll" default:"false"`
+	From             string   `json:"from,omitempty" max:"1000"`
+	IncludeQuoted    bool     `json:"includeQuoted" default:"true"`
+	IncludeSignature bool     `json:"includeSignature" default:"true"`
+	Attachments      []string `json:"attachments,omitempty" max:"50" list:"true"`
 }
+
+func (composeInput) Words() string { return arguments }
 
 // Bounds of a mail.
 const (

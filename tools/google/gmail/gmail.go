@@ -23,6 +23,11 @@ import (
 	"github.com/toolserver/toolserver/tools/google/signin"
 )
 
+// arguments say what the arguments of tools mean; package structschema reads them.
+//
+//go:embed arguments.txt
+var arguments string
+
 const (
 	grants = ".gmail-tokens" // the directory of the state that all of them use
 )

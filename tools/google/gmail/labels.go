@@ -65,10 +65,12 @@ func (t *toolset) labels(ctx context.Context) ([]label, error) {
 }
 
 type modifyInput struct {
-	MessageIDs []string `json:"messageIds" min:"1" max:"100" pattern:"^[0-9A-Za-z_-]{1,200}$" list:"true" also:"ids messageId id" doc:"IDs of the messages, as gmail_search returns them."`
-	Add        []string `json:"add,omitempty" max:"50" list:"true" also:"addLabels addLabelIds" doc:"Labels to add, by name or ID, such as STARRED; TRASH moves to Trash."`
-	Remove     []string `json:"remove,omitempty" max:"50" list:"true" also:"removeLabels removeLabelIds" doc:"Labels to remove, by name or ID; removing INBOX archives, removing UNREAD marks as read."`
+	MessageIDs []string `json:"messageIds" min:"1" max:"100" pattern:"^[0-9A-Za-z_-]{1,200}$" list:"true"`
+	Add        []string `json:"add,omitempty" max:"50" list:"true"`
+	Remove     []string `json:"remove,omitempty" max:"50" list:"true"`
 }
+
+func (modifyInput) Words() string { return arguments }
 
 // modifyResult is the structured content of gmail_modify_labels.
 type modifyResult struct {

@@ -18,11 +18,13 @@ import (
 )
 
 type readInput struct {
-	MessageID     string `json:"messageId" max:"500" pattern:"^[0-9A-Za-z_-]+(, ?[0-9A-Za-z_-]+)*$" list:"true" also:"id ids messageIds" doc:"ID of the message, as gmail_search returns it; of several, separated by commas."`
-	Format        string `json:"format" default:"text" enum:"text|html|raw|headers" doc:"What to return: text with links as text (url), the html source, the raw mail, or all headers."`
-	IncludeQuoted bool   `json:"includeQuoted" default:"true" doc:"Whether text includes what a reply quotes."`
-	Attachment    string `json:"attachment,omitempty" max:"2000" list:"true" also:"attachmentId attachmentName" doc:"Number or name of an attachment to read instead: text of a document, or an image."`
+	MessageID     string `json:"messageId" max:"500" pattern:"^[0-9A-Za-z_-]+(, ?[0-9A-Za-z_-]+)*$" list:"true"`
+	Format        string `json:"format" default:"text" enum:"text|html|raw|headers"`
+	IncludeQuoted bool   `json:"includeQuoted" default:"true"`
+	Attachment    string `json:"attachment,omitempty" max:"2000" list:"true"`
 }
+
+func (readInput) Words() string { return arguments }
 
 // readMeta is the _meta of a message that was read.
 type readMeta struct {

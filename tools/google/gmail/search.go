@@ -20,12 +20,14 @@ import (
 )
 
 type searchInput struct {
-	Query            string   `json:"query" max:"2000" doc:"Search in Gmail's notation, such as from:amy@example.com newer_than:7d has:attachment; empty for all mail."`
-	MaxResults       int64    `json:"maxResults" default:"10" min:"1" max:"100" also:"limit" doc:"Maximum number of messages to return."`
-	PageToken        string   `json:"pageToken,omitempty" max:"1000" doc:"Token of the next page, as an earlier search with the same arguments returned it."`
-	IncludeSpamTrash bool     `json:"includeSpamTrash" default:"false" doc:"Whether to search the folders Spam and Trash too."`
-	LabelIDs         []string `json:"labelIds,omitempty" max:"20" list:"true" also:"labels" doc:"IDs of labels that the messages must all have, such as INBOX or UNREAD."`
+	Query            string   `json:"query" max:"2000"`
+	MaxResults       int64    `json:"maxResults" default:"10" min:"1" max:"100"`
+	PageToken        string   `json:"pageToken,omitempty" max:"1000"`
+	IncludeSpamTrash bool     `json:"includeSpamTrash" default:"false"`
+	LabelIDs         []string `json:"labelIds,omitempty" max:"20" list:"true"`
 }
+
+func (searchInput) Words() string { return arguments }
 
 // searchResult is the structured content of gmail_search.
 type searchResult struct {
