@@ -136,7 +136,7 @@ func editable(o Overrides) (*Loaded, error) {
 
 // validate reports what is wrong with a text as the content of the configuration file.
 func validate(file string, text []byte, directories []string) error {
-	l := &Loaded{Config: Default(), Origin: Origin{Source: OriginNamed, File: file}, named: file}
+	l := &Loaded{Config: Default(), Origin: Origin{Source: OriginNamed, File: file, named: file}}
 	if err := yamlconf.Decode(file, text, &l.Config, &l.source); err != nil {
 		return err
 	}

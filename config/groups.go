@@ -47,17 +47,17 @@ type use struct {
 }
 
 // groups returns the groups that the configuration keeps things to.
-func (l *Loaded) groups() (all []use) {
-	for name, t := range l.Tools {
+func (c *Config) groups() (all []use) {
+	for name, t := range c.Tools {
 		all = append(all, use{"tools." + name, t.Groups})
 	}
-	for name, s := range l.Servers {
+	for name, s := range c.Servers {
 		all = append(all, use{"mcp_servers." + name, s.Groups})
 	}
-	for name, r := range l.Resources {
+	for name, r := range c.Resources {
 		all = append(all, use{"resources." + name, r.Groups})
 	}
-	for name, p := range l.Prompts {
+	for name, p := range c.Prompts {
 		all = append(all, use{"prompts." + name, p.Groups})
 	}
 	slices.SortFunc(all, func(a, b use) int { return strings.Compare(a.path, b.path) })

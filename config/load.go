@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,13 +23,11 @@ type Loaded struct {
 	Config
 	Origin
 	Secrets []string // what must not be shown
+	Assumed bool     // nobody has said what the working directory is: it is that of the process
 
-	named  string // the path that File was first read by, where what is relative in it starts
-	source yamlconf.Source
-	size   int  // of the file
-	whole  bool // the file ends with a newline
-
-	assumed      bool     // nobody has said what the working directory is
+	source       yamlconf.Source
+	size         int      // of the file
+	whole        bool     // the file ends with a newline
 	placeholders []string // of the command line, which are unset
 }
 
@@ -91,10 +90,8 @@ func (l *Loaded) Again(directories []string) (*Loaded, error) {
 
 // load reads the file of an origin, if it has one, and settles everything.
 func load(origin Origin, directories []string, before *Loaded) (*Loaded, error) {
-	l := &Loaded{Config: Default(), Origin: origin, named: origin.File}
-	if before != nil {
-		l.named = before.named
-	}
+	origin.named = cmp.Or(origin.named, origin.File)
+	l := &Loaded{Config: Default(), Origin: origin}
 	if l.File != "" {
 		if err := l.read(directories, before); err != nil {
 			return nil, err
@@ -131,8 +128,10 @@ func (l *Loaded) complete(directories []string) error {
 	if err := l.directories(directories); err != nil {
 		return err
 	}
-	if err := l.settled(); err != nil {
-		return err
+	if l.Source == OriginUser {
+		if err := l.settled(l.Policy().Writable()); err != nil {
+			return err
+		}
 	}
 	return l.check()
 }
@@ -245,7 +244,7 @@ func (l *Loaded) directories(given []string) error {
 		if dir == "/" {
 			return errNoDirectory
 		}
-		l.WorkingDirectory, l.assumed = dir, true
+		l.WorkingDirectory, l.Assumed = dir, true
 	}
 	var err error
 	if l.WorkingDirectory, err = l.directory("working_directory", l.WorkingDirectory); err != nil {
@@ -281,10 +280,6 @@ func checkGiven(path string) error {
 	return fmt.Errorf("the directory %s does not exist: it starts where the server is started, which a client chooses; write an absolute path", abs)
 }
 
-// Assumed reports whether the working directory is only that of the process: nobody has said
-// another.
-func (l *Loaded) Assumed() bool { return l.assumed }
-
 // Home returns the directory that is served if that is the home directory or holds it, or nothing.
 func (l *Loaded) Home() string {
 	home, err := os.UserHomeDir()
@@ -305,7 +300,7 @@ func (l *Loaded) Warnings() (all []string) {
 	const most = "tools may use all of your home directory, since "
 	switch home := l.Home(); {
 	case home == "":
-	case l.assumed && home == l.WorkingDirectory:
+	case l.Assumed && home == l.WorkingDirectory:
 		all = append(all, most+"the server was started in "+home+" and no directory was given: "+
 			"give one as an argument (toolserver serve --stdio /path/to/project), or set working_directory")
 	default:

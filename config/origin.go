@@ -28,6 +28,8 @@ type Origin struct {
 	By     string   `json:"by,omitempty"`     // --config or $TOOLSERVER_CONFIG
 	SHA256 string   `json:"sha256,omitempty"` // of what was read
 	Unused []Unused `json:"unused,omitempty"` // found, but nobody has named or trusted them
+
+	named string // the path that File was first read by, where what is relative in it starts
 }
 
 // Described says where the configuration comes from, in a line.
@@ -141,59 +143,59 @@ func readFound(file string) ([]byte, error) {
 
 // content reads the file, once: what is decoded is what was judged. Of a file that
 // was found the error is [*Unused] if a person has to trust it and has not.
-func (l *Loaded) content(directories []string) ([]byte, error) {
+func (o *Origin) content(directories []string) ([]byte, error) {
 	read := readFound
-	if l.By != "" {
+	if o.By != "" {
 		read = os.ReadFile
 	}
-	text, err := read(l.File)
-	l.SHA256 = hashOf(text)
-	if l.Source == OriginNamed {
+	text, err := read(o.File)
+	o.SHA256 = hashOf(text)
+	if o.Source == OriginNamed {
 		return text, err
 	}
 	all, unknown := readLedger() // after the file: what was exposed before it was read, is noticed
 	doubt := ""
-	switch before := all.exposed(trustPath(l.named)); {
-	case l.named != userFile():
+	switch before := all.exposed(trustPath(o.named)); {
+	case o.named != userFile():
 		doubt = "it lies in the directory where the server is started, and others may have written it"
-	case replaceable(l.named, defaultWritable(directories)):
+	case replaceable(o.named, defaultWritable(directories)):
 		doubt = "it lies where tools may write"
-	case before != nil && before.SHA256 != l.SHA256:
+	case before != nil && before.SHA256 != o.SHA256:
 		doubt = "it has changed since tools could write there"
 	case err == nil && unknown != nil:
-		return nil, fmt.Errorf("whether others may have written %s is unknown: %w; or name it with --config", l.File, unknown)
+		return nil, fmt.Errorf("whether others may have written %s is unknown: %w; or name it with --config", o.File, unknown)
 	}
 	if doubt == "" {
-		l.Source = OriginUser
+		o.Source = OriginUser
 		return text, err
 	}
-	return text, l.trust(&all, doubt, errors.Join(err, unknown))
+	return text, o.trust(&all, doubt, errors.Join(err, unknown))
 }
 
 // trust returns an error unless a person trusts the content of the file, whom the
 // doubt is for.
-func (l *Loaded) trust(all *ledger, doubt string, problem error) error {
-	path := trustPath(l.named)
+func (o *Origin) trust(all *ledger, doubt string, problem error) error {
+	path := trustPath(o.named)
 	switch {
 	case problem != nil:
 		doubt += " (" + problem.Error() + ")"
-	case all.trusts(path, l.SHA256):
-		l.Source = OriginTrusted
+	case all.trusts(path, o.SHA256):
+		o.Source = OriginTrusted
 		return nil
 	case slices.ContainsFunc(all.Trusted, func(t Trust) bool { return t.File == path }):
 		doubt = "its content is not what was trusted"
 	}
-	return &Unused{l.named, doubt}
+	return &Unused{o.named, doubt}
 }
 
 // settled checks, once it is known what the policy lets tools write, that they do
-// not write the policy.
-func (l *Loaded) settled() error {
-	if l.Source != OriginUser || !replaceable(l.named, l.Policy().Writable()) {
+// not write the policy, which is the user's.
+func (o *Origin) settled(writable []string) error {
+	if !replaceable(o.named, writable) {
 		return nil
 	}
 	all, err := readLedger()
-	return l.trust(&all, "it lets tools write where it lies", err)
+	return o.trust(&all, "it lets tools write where it lies", err)
 }
 
 // defaultWritable returns what tools may write unless a file says more.

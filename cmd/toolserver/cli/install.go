@@ -393,10 +393,10 @@ func (f *installation) serveArguments(ctx context.Context) ([]string, error) {
 		args = append(args, "--config", cfg.File)
 	}
 	dirs := f.g.dirs
-	if len(dirs) == 0 && cfg.Assumed() {
+	if len(dirs) == 0 && cfg.Assumed {
 		dirs = []string{cfg.WorkingDirectory}
 	}
-	if home := cfg.Home(); home != "" && cfg.Assumed() && !f.print && !f.link && !f.dryRun {
+	if home := cfg.Home(); home != "" && cfg.Assumed && !f.print && !f.link && !f.dryRun {
 		if err := f.askHome(ctx, home); err != nil {
 			return nil, err
 		}
