@@ -167,7 +167,7 @@ func (c *Config) Executor(secrets []string) domain.Settings {
 	return domain.Settings{
 		Limits: c.Limits, Access: domain.Access{Levels: c.Compliance.Levels, Strict: c.Compliance.Strict}, Secrets: secrets,
 		Discovery: c.Discovery, StructuredContent: c.Structured,
-		Tools: c.Tools, Resources: overrides(c.Resources), Prompts: overrides(c.Prompts),
+		Tools: c.Tools, Resources: overrides(c.Resources), Prompts: overrides(c.Prompts), OtherNames: tools.OtherNames,
 	}
 }
 

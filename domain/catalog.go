@@ -31,6 +31,8 @@ type Settings struct {
 
 	// Overrides of single items, by the name their source gives them.
 	Tools, Resources, Prompts map[string]Override
+
+	OtherNames func() map[string][]string // tools by what other programs call them, for [nearest.Tool]
 }
 
 // Override is what configuration says of one tool or, in part, of one resource or
@@ -255,9 +257,13 @@ func (c *Catalog) findTool(p Principal, name string) (*Tool, error) {
 	}
 	switch {
 	case !ok || !c.Settings.Access.Allowed(p, t):
-		err := notFound(name, c.callable(p))
+		var others map[string][]string
+		if c.Settings.OtherNames != nil {
+			others = c.Settings.OtherNames()
+		}
+		err := notFound(name, c.callable(p), others)
 		for _, m := range c.missing {
-			near, known := nearest.Tool(name, []string{m.Name})
+			near, known := nearest.Tool(name, []string{m.Name}, others)
 			itself := nearest.Plain(name) == nearest.Plain(m.Name)
 			if m.Kind == KindTool && !c.private && known && near != nil && (itself || !strings.Contains(err.Message, "did you mean")) {
 				err.Message = fmt.Sprintf("no tool %q: %s %s", brief.Name(name), m.Name, m.Reason)

@@ -181,7 +181,7 @@ func publicError(name string, err error) *Error {
 }
 
 // notFound is about a tool that is none of those the caller may call.
-func notFound(name string, tools []*Tool) *Error {
+func notFound(name string, tools []*Tool, others map[string][]string) *Error {
 	e := &Error{Code: CodeToolNotFound, Message: fmt.Sprintf("no tool %q", brief.Name(name)), Hint: "Use one of the tools that the server lists."}
 	var names []string
 	for _, t := range tools { // of a server whose tools are not known yet
@@ -192,7 +192,7 @@ func notFound(name string, tools []*Tool) *Error {
 		}
 		names = append(names, t.Name)
 	}
-	near, known := nearest.Tool(name, names)
+	near, known := nearest.Tool(name, names, others)
 	switch {
 	case near != nil:
 		e.Hint = "Call " + strings.Join(near, " or ") + " instead, with its own arguments."

@@ -132,7 +132,7 @@ func (r *Registry) setDisabled(name string, disabled bool) (err error) {
 	r.update(func() bool {
 		t, ok := r.now.Load().byName[name]
 		if !ok {
-			err = notFound(name, nil)
+			err = notFound(name, nil, nil)
 			return false
 		}
 		r.switched[cmp.Or(t.Offered, t.Name)] = disabled

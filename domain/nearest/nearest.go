@@ -2,6 +2,7 @@
 package nearest
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -70,4 +71,40 @@ func folded(s string) []rune {
 		return nil
 	}
 	return []rune(strings.ReplaceAll(strings.ToLower(s), "-", "_"))
+}
+
+// Plain folds the ways to write a name of several words: case, and what is between them. Of what is too
+// long for a name nothing is left.
+func Plain(name string) string {
+	if len(name) > maxWord {
+		return ""
+	}
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '_', '-', '.', ' ', '/':
+			return -1
+		}
+		return r
+	}, strings.ToLower(name))
+}
+
+// Tool returns the candidates that a caller may have meant with the tool word, the most likely first: those
+// that others, folded as [Plain] does it, has for it, or else by its spelling. Known tells that word is of those.
+func Tool(word string, candidates []string, others map[string][]string) (meant []string, known bool) {
+	folded := Plain(word)
+	for _, c := range candidates {
+		if folded != "" && Plain(c) == folded {
+			return []string{c}, true
+		}
+	}
+	names, known := others[folded]
+	for _, name := range names {
+		if slices.Contains(candidates, name) {
+			meant = append(meant, name)
+		}
+	}
+	if near, ok := Word(word, candidates); ok && !known { // else it is no slip
+		meant = []string{near}
+	}
+	return meant, known
 }

@@ -1,4 +1,4 @@
-package nearest_test
+package tools_test
 
 import (
 	"slices"
@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/tools"
 )
 
-func TestTool(t *testing.T) {
+func TestOtherNames(t *testing.T) {
 	few := strings.Fields("bash bash_jobs edit_file execute_command grep list_directory read_file search_files web_fetch write_file")
 	for word, want := range map[string]string{
 		"read_text_file": "read_file", "Read": "read_file", "ReadFile": "read_file", "readFile": "read_file", "Bash": "bash", "run_command": "bash execute_command",
@@ -18,12 +19,12 @@ func TestTool(t *testing.T) {
 		"get_file_info": "list_directory", "TodoWrite": "",
 		"nope": "",
 	} {
-		if got, _ := nearest.Tool(word, few); strings.Join(got, " ") != want {
+		if got, _ := nearest.Tool(word, few, tools.OtherNames()); strings.Join(got, " ") != want {
 			t.Errorf("%s: got %q; want %q", word, got, want)
 		}
 	}
 	for _, word := range []string{"bash", "run_command"} {
-		if got, _ := nearest.Tool(word, []string{"execute_command"}); !slices.Equal(got, []string{"execute_command"}) {
+		if got, _ := nearest.Tool(word, []string{"execute_command"}, tools.OtherNames()); !slices.Equal(got, []string{"execute_command"}) {
 			t.Errorf("%s without bash: got %q", word, got)
 		}
 	}
