@@ -60,7 +60,8 @@ func usage(s service) domain.Tool {
 	return domain.Define(domain.Tool{
 		Name: usageName, Title: "Read Anthropic usage and cost", Target: []string{"action", "starting_at", "ending_at"},
 		Description: "Read a report on the organization's use of Anthropic: " +
-			"tokens (usage), cost in US dollars (cost), or Claude Code activity by user and day (claude_code). Returns a label and JSON. Amounts are exact; total_usd is the sum over the returned pages. " +
+			"tokens (usage), cost in US dollars (cost), or Claude Code activity by user and day (claude_code). " +
+			"Returns a label and JSON. Amounts are exact; total_usd is the sum over the returned pages. " +
 			"If has_more is true, call again with offset=next_offset or else page=next_page.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Timeout:     usageTimeout, Output: schema.OutputOf[usageResult[float64, map[string]any]](),

@@ -133,7 +133,8 @@ func (c *copying) content(to *os.File, from io.ReadSeeker, path string) error {
 		case err != nil:
 			return &failedCall{copyFailure(path, c.in.Destination, err)}
 		case c.data > maxCopied:
-			return failed("too_large", fmt.Sprintf("%s was not copied: it has more than %s", c.in.Source, humanSize(maxCopied)), "Copy its parts, or copy it with a command.")
+			return failed("too_large", fmt.Sprintf("%s was not copied: it has more than %s", c.in.Source, humanSize(maxCopied)),
+				"Copy its parts, or copy it with a command.")
 		}
 	}
 }
@@ -150,7 +151,8 @@ func copyFailure(source, destination string, err error) domain.ToolResult {
 func (c *copying) tree(from *tree) error {
 	c.directory = true
 	if to, err := c.writes.CheckName(c.in.Destination); err == nil && pathguard.Within(from.Info.Real, to.Resolved) {
-		return failed("invalid_path", fmt.Sprintf("%s cannot be copied to %s, which is the same or lies below it", c.in.Source, c.in.Destination), "Choose another destination.")
+		return failed("invalid_path", fmt.Sprintf("%s cannot be copied to %s, which is the same or lies below it", c.in.Source, c.in.Destination),
+			"Choose another destination.")
 	}
 	made, err := c.writes.NewTree(c.in.Destination, c.createsDirs())
 	if err != nil {
@@ -178,7 +180,8 @@ func (c *copying) tree(from *tree) error {
 	case err != nil:
 		return err
 	case stats.Truncated:
-		return failed("too_large", fmt.Sprintf("%s was not copied: it has more than %s entries below it", c.in.Source, brief.Thousands(maxVisited)), "Copy its parts, or copy it with a command.")
+		return failed("too_large", fmt.Sprintf("%s was not copied: it has more than %s entries below it", c.in.Source, brief.Thousands(maxVisited)),
+			"Copy its parts, or copy it with a command.")
 	}
 	c.left += stats.Unreadable
 	if c.keeps && c.left > 0 {
@@ -195,7 +198,8 @@ func (c *copying) tree(from *tree) error {
 // leave notes an entry that is not copied, and the rule by which, which is empty for what is outside the allowed paths.
 func (c *copying) leave(rel, rule string) {
 	if c.left++; len(c.examples) < maxSuggestion {
-		c.examples = append(c.examples, fmt.Sprintf("%s (%s)", brief.OneLine(display(under(c.in.Source, rel))), brief.OneLine(cmp.Or(rule, "outside the allowed paths"))))
+		c.examples = append(c.examples, fmt.Sprintf("%s (%s)", brief.OneLine(display(under(c.in.Source, rel))),
+			brief.OneLine(cmp.Or(rule, "outside the allowed paths"))))
 	}
 }
 

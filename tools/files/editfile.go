@@ -55,7 +55,8 @@ func editFile(t fileTool) domain.Tool {
 func (t fileTool) edit(ctx context.Context, in editInput) (domain.ToolResult, error) {
 	for i, e := range in.Edits {
 		if e.OldText == e.NewText {
-			return domain.ToolResult{}, domain.InvalidArgument("edit_file", fmt.Sprintf("edits[%d]", i), "has the same old_text and new_text: leave it out, or give the text you want in new_text")
+			return domain.ToolResult{}, domain.InvalidArgument("edit_file", fmt.Sprintf("edits[%d]", i),
+				"has the same old_text and new_text: leave it out, or give the text you want in new_text")
 		}
 	}
 	// Also a dry run is refused where the edit would be.

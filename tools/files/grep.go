@@ -328,7 +328,8 @@ func (g *grepSearch) answer(stats walk.Stats, outOfTime bool) domain.ToolResult 
 	}
 	text := strings.TrimSuffix(g.out.String(), "\n")
 	if g.meta.Matches == 0 {
-		text = fmt.Sprintf("No matches found for %q in %s (searched %d %s).", g.in.Pattern, g.in.Path, g.meta.Searched, plural("file", g.meta.Searched)) + g.instead(outOfTime)
+		text = fmt.Sprintf("No matches found for %q in %s (searched %d %s).", g.in.Pattern, g.in.Path, g.meta.Searched,
+			plural("file", g.meta.Searched)) + g.instead(outOfTime)
 	}
 	res := domain.Text(text + notes.text())
 	res.Meta = g.meta
@@ -343,7 +344,8 @@ func (g *grepSearch) instead(outOfTime bool) string {
 	again := &grepSearch{fileTool: g.fileTool, ctx: g.ctx, in: g.in, glob: g.glob, literally: true}
 	again.in.Mode = "files"
 	var err error
-	if again.matcher, err = linematch.Compile(g.in.Pattern, linematch.Options{FixedString: true, IgnoreCase: g.in.IgnoreCase}); err == nil && regexp.QuoteMeta(g.in.Pattern) != g.in.Pattern {
+	again.matcher, err = linematch.Compile(g.in.Pattern, linematch.Options{FixedString: true, IgnoreCase: g.in.IgnoreCase})
+	if err == nil && regexp.QuoteMeta(g.in.Pattern) != g.in.Pattern {
 		_, _ = again.run() // what could not be read was told
 	}
 	if again.meta.Files > 0 {

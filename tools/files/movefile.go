@@ -66,7 +66,8 @@ func (t fileTool) moveAcross(ctx context.Context, in placeInput) (replaced bool,
 		return false, err
 	}
 	if done.left > 0 {
-		return false, failed("io_error", fmt.Sprintf("%s is on another file system than %s, and has %d entries that cannot be copied there", in.Source, in.Destination, done.left),
+		return false, failed("io_error", fmt.Sprintf("%s is on another file system than %s, and has %d entries that cannot be copied there", in.Source,
+			in.Destination, done.left),
 			"Move its parts.")
 	}
 	none := func(string) error { return nil }
@@ -90,7 +91,8 @@ func (t fileTool) placeFailure(source, destination string, err error) (domain.To
 	case failed != nil:
 	case info.Mode.IsDir() && (e.Kind == pathguard.KindExists || e.Kind == pathguard.KindNotAFile):
 		inside := under(destination, path.Base(strings.TrimRight(source, "/")))
-		return domain.Failure("already_exists", fmt.Sprintf("%s is a directory, which is not replaced; to put %s into it, give destination=%q", destination, source, inside),
+		return domain.Failure("already_exists", fmt.Sprintf("%s is a directory, which is not replaced; to put %s into it, give destination=%q", destination, source,
+			inside),
 			fmt.Sprintf("Give destination=%q.", inside)), nil
 	case e.Kind == pathguard.KindExists:
 		return domain.Failure("already_exists", destination+" already exists and was left as it is",

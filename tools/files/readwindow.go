@@ -61,7 +61,8 @@ func (c *reading) window(ctx context.Context, src source) (domain.ToolResult, er
 	}
 	w, err := textfile.Lines(src.r, src.size, cs, rg)
 	if past, ok := errors.AsType[*textfile.PastEndError](err); ok && src.note != "" {
-		return domain.Failure("out_of_range", fmt.Sprintf("%s: offset %d is past the %d lines that were read. %s", c.path, rg.Offset, past.Total, notAll(src.note)), fmt.Sprintf("Choose an offset of at most %d.", max(past.Total, 1))), nil
+		return domain.Failure("out_of_range", fmt.Sprintf("%s: offset %d is past the %d lines that were read. %s", c.path, rg.Offset, past.Total, notAll(src.note)),
+			fmt.Sprintf("Choose an offset of at most %d.", max(past.Total, 1))), nil
 	}
 	if err != nil {
 		return c.unreadable(ctx, err)

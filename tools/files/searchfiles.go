@@ -50,7 +50,8 @@ func (t fileTool) search(ctx context.Context, in searchInput) (domain.ToolResult
 		return invalidGlob(err), nil
 	}
 	found, err := collect(ctx, t.reads, query[string]{
-		path: in.Path, hidden: in.IncludeHidden || namesHidden(in.Pattern), gitignore: in.Gitignore, skip: in.Offset, most: min(in.MaxResults, domain.ListRoom(ctx)/len(`"n",`)),
+		path: in.Path, hidden: in.IncludeHidden || namesHidden(in.Pattern), gitignore: in.Gitignore, skip: in.Offset,
+		most: min(in.MaxResults, domain.ListRoom(ctx)/len(`"n",`)),
 		pick: func(tree *tree, e *walk.Entry) (string, bool) {
 			if in.Type == "file" && !e.IsRegular() || in.Type == "directory" && !e.IsDir() || !pattern.MatchEntry(e.Name(), e.Rel) {
 				return "", false
@@ -76,7 +77,8 @@ func (t fileTool) search(ctx context.Context, in searchInput) (domain.ToolResult
 }
 
 // globbed replaces what regular expressions, lists and names with brackets have.
-var globbed = strings.NewReplacer(".*", "*", ".+", "*", `\.`, ".", `\d`, "[0-9]", "(?:", "{", "(", "{", ")", "}", "|", ",", ";", ",", "^", "", "$", "", "!", "", " ", "", "[", "[[]")
+var globbed = strings.NewReplacer(".*", "*", ".+", "*", `\.`, ".", `\d`, "[0-9]", "(?:", "{", "(", "{", ")", "}", "|", ",", ";", ",", "^", "", "$", "", "!", "",
+	" ", "", "[", "[[]")
 
 // globInstead says what a glob that matches nothing was perhaps meant as.
 func globInstead(p string) string {

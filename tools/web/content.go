@@ -92,7 +92,8 @@ func (p *page) convert(key renderKey) (*rendered, error) {
 			made.notes = append(made.notes, "this is not all of it: "+o.Note)
 		}
 		if o.Picture != nil {
-			made.notes = append(made.notes, fmt.Sprintf("an image of %d x %d pixels, shown with %d x %d", o.Picture.Width, o.Picture.Height, o.Picture.Shown[0], o.Picture.Shown[1]))
+			made.notes = append(made.notes, fmt.Sprintf("an image of %d x %d pixels, shown with %d x %d", o.Picture.Width, o.Picture.Height, o.Picture.Shown[0],
+				o.Picture.Shown[1]))
 		}
 		return made, nil
 	}

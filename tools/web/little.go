@@ -61,7 +61,8 @@ var (
 		`tout accepter|accepter tout|aceptar todo|accetta tutt|aceitar tudo|i agree\b`)
 	// Pages that scripts fill have words for those who run none, or an element for the rest.
 	asksForScripts = lazyregexp.New(`(?i)java ?script`)
-	emptyRoot      = lazyregexp.New(`(?i)<(?:div|main|section)[^>]{1,200}\bid=["']?(?:root|app|app-root|react-root|__next|__nuxt|main-app|svelte)["']?[^>]{0,200}>\s*</`)
+	emptyRoot      = lazyregexp.New(`(?i)<(?:div|main|section)[^>]{1,200}\bid=["']?(?:root|app|app-root|react-root|__next|__nuxt|main-app|svelte)["']?` +
+		`[^>]{0,200}>\s*</`)
 
 	consentHost = lazyregexp.New(`(?i)^(?:consent|guce)\.|/cookie-?consent`)
 )

@@ -229,7 +229,8 @@ func (p *provider) askJSON(ctx context.Context, r httpcall.Request, into any) er
 		}
 		err := json.Unmarshal(bytes.TrimPrefix(res.Body, []byte("\ufeff")), into)
 		odd, isOdd := errors.AsType[*json.UnmarshalTypeError](err)
-		if err != nil && !isOdd || !httpcall.IsObject(res.Body) || nullResults().Match(res.Body) || isOdd && (odd.Field == "web" || strings.HasSuffix(odd.Field, "results")) {
+		lost := isOdd && (odd.Field == "web" || strings.HasSuffix(odd.Field, "results"))
+		if err != nil && !isOdd || !httpcall.IsObject(res.Body) || nullResults().Match(res.Body) || lost {
 			return p.badAnswer("it is not the JSON it should be")
 		}
 		return nil

@@ -121,17 +121,20 @@ func (r *Reader) filter(ctx context.Context, s Source, argv ...string) (text, no
 		Argv: argv, File: s.File, Output: maxPDFText, Principal: domain.SessionOf(ctx).Principal.ID,
 	})
 	if _, missing := errors.AsType[*sandbox.MissingProgramError](err); missing {
-		return "", "", &Failure{"is_binary", fmt.Sprintf("%s is a %s, and %v, which makes text of it: apt-get install poppler-utils, or brew install poppler", s.Name, kind, err),
+		return "", "", &Failure{"is_binary", fmt.Sprintf("%s is a %s, and %v, which makes text of it: apt-get install poppler-utils, or brew install poppler", s.Name,
+			kind, err),
 			"Ask the user to install it where the server runs, and try again."}
 	}
 	if denied, ok := errors.AsType[*sandbox.DeniedError](err); ok {
-		return "", "", &Failure{"denied", fmt.Sprintf("%s is a %s, of which %s makes text: %v", s.Name, kind, argv[0], denied), "Read another file, or ask the operator."}
+		return "", "", &Failure{"denied", fmt.Sprintf("%s is a %s, of which %s makes text: %v", s.Name, kind, argv[0], denied),
+			"Read another file, or ask the operator."}
 	}
 	if errors.Is(err, process.ErrBusy) {
 		return "", "", &Failure{"busy", s.Name + ": " + err.Error(), "Try again later."}
 	}
 	if _, notStarted := errors.AsType[*process.StartError](err); notStarted {
-		return "", "", &Failure{"sandbox_failed", fmt.Sprintf("%s is a %s, and %v", s.Name, kind, err), "The person who runs the server installs poppler where other programs of the system are."}
+		return "", "", &Failure{"sandbox_failed", fmt.Sprintf("%s is a %s, and %v", s.Name, kind, err),
+			"The person who runs the server installs poppler where other programs of the system are."}
 	}
 	if err != nil {
 		return "", "", err

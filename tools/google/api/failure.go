@@ -40,7 +40,8 @@ const hintSignIn = "Call the tool again to sign in, or have the person run: " + 
 var rules = sync.OnceValue(func() httpcall.Rules {
 	return httpcall.Rules{
 		{Codes: []string{"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"}, Type: typeSignIn,
-			Meaning: "the sign-in does not cover this: a permission was not granted", Hint: "Have the person sign in again and allow all that is asked: toolserver auth google --again."},
+			Meaning: "the sign-in does not cover this: a permission was not granted",
+			Hint:    "Have the person sign in again and allow all that is asked: toolserver auth google --again."},
 		{Codes: []string{"authError", "required", "UNAUTHENTICATED"}, Type: typeSignIn, Meaning: "the sign-in is no longer accepted", Hint: hintAgain},
 		{Codes: []string{"accessNotConfigured", "SERVICE_DISABLED"}, Type: typeNotEnabled,
 			Meaning: "this API is not enabled in the Google Cloud project of the client ID"},
@@ -49,19 +50,25 @@ var rules = sync.OnceValue(func() httpcall.Rules {
 		{Codes: []string{"dailyLimitExceeded", "QUOTA_EXCEEDED"}, Type: "quota_exceeded", Meaning: "the quota of the Google Cloud project is used up",
 			Hint: "Try again tomorrow, or have the operator raise the quota in the Google Cloud console."},
 		// Calendar's quotaExceeded has nothing to do with the project: it counts events and invitations to other domains.
-		{Codes: []string{"quotaExceeded", "calendarUsageLimits", "limitExceeded"}, Type: "quota_exceeded", Meaning: "the account has reached a limit of Google, such as that of invitations",
-			Hint: "Try again in some hours, or with fewer people."},
-		{Codes: []string{"domainPolicy", "delegationDenied"}, Type: "denied", Meaning: "the administrator of the Google Workspace domain does not allow it", Hint: "Have the person ask their administrator."},
+		{Codes: []string{"quotaExceeded", "calendarUsageLimits", "limitExceeded"}, Type: "quota_exceeded",
+			Meaning: "the account has reached a limit of Google, such as that of invitations",
+			Hint:    "Try again in some hours, or with fewer people."},
+		{Codes: []string{"domainPolicy", "delegationDenied"}, Type: "denied", Meaning: "the administrator of the Google Workspace domain does not allow it",
+			Hint: "Have the person ask their administrator."},
 		{Codes: []string{"requiredAccessLevel"}, Type: "denied", Hint: "Use another calendar, or have its owner grant this access."},
 		{Codes: []string{"forbiddenForNonOrganizer"}, Type: "denied", Hint: "Have the organizer change it."},
 		{Codes: []string{"forbidden", "PERMISSION_DENIED"}, Type: "denied", Hint: "Use another calendar or message, or have its owner share it."},
 		{Codes: []string{"duplicate"}, Type: "already_exists", Hint: "Use another id, or read what exists."},
-		{Codes: []string{"conditionNotMet"}, Type: "conflict", Meaning: "it has been changed by somebody else since it was read", Hint: "Read it again, then repeat the change."},
+		{Codes: []string{"conditionNotMet"}, Type: "conflict", Meaning: "it has been changed by somebody else since it was read",
+			Hint: "Read it again, then repeat the change."},
 		{Codes: []string{"updatedMinTooLongAgo", "fullSyncRequired"}, Type: "invalid_query", Hint: "Start again without a page token."},
-		{Codes: []string{"invalidPageToken"}, Type: "invalid_query", Meaning: "the page token is not valid", Hint: "Use the token of the last answer to the same query, or leave it out."},
-		{Codes: []string{"failedPrecondition", "FAILED_PRECONDITION"}, Type: "denied", When: func(e *httpcall.StatusError) bool { return strings.Contains(string(e.Body), "service not enabled") },
+		{Codes: []string{"invalidPageToken"}, Type: "invalid_query", Meaning: "the page token is not valid",
+			Hint: "Use the token of the last answer to the same query, or leave it out."},
+		{Codes: []string{"failedPrecondition", "FAILED_PRECONDITION"}, Type: "denied",
+			When:    func(e *httpcall.StatusError) bool { return strings.Contains(string(e.Body), "service not enabled") },
 			Meaning: "this account has no such service", Hint: "Have the person sign in with an account that has it: toolserver auth google --again."},
-		{Statuses: []int{http.StatusNotFound}, Type: "not_found", Meaning: "it does not exist, or this account cannot see it", Hint: "Check the id with a search or a list."},
+		{Statuses: []int{http.StatusNotFound}, Type: "not_found", Meaning: "it does not exist, or this account cannot see it",
+			Hint: "Check the id with a search or a list."},
 		{Statuses: []int{http.StatusGone}, Type: "not_found", Meaning: "it was deleted", Hint: "Search or list again."},
 		{Statuses: []int{http.StatusBadRequest, http.StatusPreconditionFailed}, Type: "invalid_query", Hint: "Correct the arguments."},
 		{Statuses: []int{http.StatusConflict}, Type: "conflict", Hint: "Read it again, then repeat the change."},
@@ -104,7 +111,8 @@ func failure(s signin.Service, err error) error {
 
 // foreign is the failure of an answer that is not what Google answers.
 func foreign(s signin.Service) *httpcall.Failure {
-	return &httpcall.Failure{Type: typeBadAnswer, Message: s.Title() + "'s answer is something else than what was asked for", Hint: "Try again later; what lies between may have answered, such as a proxy."}
+	return &httpcall.Failure{Type: typeBadAnswer, Message: s.Title() + "'s answer is something else than what was asked for",
+		Hint: "Try again later; what lies between may have answered, such as a proxy."}
 }
 
 // reason returns Google's name for what is wrong, of the newer kind if it is one that a rule knows.
@@ -150,7 +158,8 @@ var projectNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCom
 
 // activation returns the page where an API is enabled, for the project that an answer names.
 func activation(s signin.Service, body string) string {
-	address := "https://console.cloud.google.com/apis/library/" + map[signin.Service]string{signin.Gmail: "gmail.googleapis.com", signin.Calendar: "calendar-json.googleapis.com", signin.Contacts: "people.googleapis.com"}[s]
+	name := map[signin.Service]string{signin.Gmail: "gmail", signin.Calendar: "calendar-json", signin.Contacts: "people"}[s]
+	address := "https://console.cloud.google.com/apis/library/" + name + ".googleapis.com"
 	if found := projectNumber().FindStringSubmatch(body); found != nil {
 		address += "?project=" + found[1]
 	}

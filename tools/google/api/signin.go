@@ -51,7 +51,8 @@ func (c *Client) token(ctx context.Context, need Need) (token signin.Token, why 
 	case err != nil:
 		return token, "", err
 	case !need.covered(token.Scopes):
-		return token, fmt.Sprintf("the sign-in of %s does not cover this: it lacks the permission to %s", cmp.Or(token.Email, "your account"), signin.Reason(need.Scopes[0])), nil
+		return token, fmt.Sprintf("the sign-in of %s does not cover this: it lacks the permission to %s", cmp.Or(token.Email, "your account"),
+			signin.Reason(need.Scopes[0])), nil
 	}
 	return token, "", nil
 }

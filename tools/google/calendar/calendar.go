@@ -162,7 +162,8 @@ func (s *toolset) zoneOf(ctx context.Context, calendars []calendarInfo) (*time.L
 func answered(name string) (*time.Location, error) {
 	loc, err := time.LoadLocation(name)
 	if err != nil || name == "" || name == "Local" {
-		return nil, &httpcall.Failure{Type: "bad_answer", Message: fmt.Sprintf("the calendar's time zone %q is unknown", clip(name)), Hint: "Call again with timeZone."}
+		return nil, &httpcall.Failure{Type: "bad_answer", Message: fmt.Sprintf("the calendar's time zone %q is unknown", clip(name)),
+			Hint: "Call again with timeZone."}
 	}
 	return loc, nil
 }

@@ -113,9 +113,11 @@ func (s *toolset) pick(ctx context.Context, tool, argument, text string) (found 
 		case len(matches) == 0 && isID(name):
 			matches = []calendarInfo{{ID: name, Name: name}}
 		case len(matches) == 0:
-			return nil, domain.InvalidArgument(tool, argument, fmt.Sprintf("names no calendar: %q; there are: %s", clip(name), clipList(each(known, func(c calendarInfo) string { return c.Name }))))
+			return nil, domain.InvalidArgument(tool, argument, fmt.Sprintf("names no calendar: %q; there are: %s", clip(name),
+				clipList(each(known, func(c calendarInfo) string { return c.Name }))))
 		case len(matches) > 1 && !every:
-			return nil, domain.InvalidArgument(tool, argument, fmt.Sprintf("names several calendars: %q; use an ID: %s", clip(name), clipList(each(matches, func(c calendarInfo) string { return c.ID }))))
+			return nil, domain.InvalidArgument(tool, argument, fmt.Sprintf("names several calendars: %q; use an ID: %s", clip(name),
+				clipList(each(matches, func(c calendarInfo) string { return c.ID }))))
 		}
 		for _, c := range matches {
 			if !slices.Contains(found, c) {

@@ -172,7 +172,8 @@ func (s *toolset) respond(ctx context.Context, in respondInput) (domain.ToolResu
 	}
 	at := slices.IndexFunc(e.Attendees, func(a *gcal.EventAttendee) bool { return a.Self })
 	if at < 0 {
-		return domain.ToolResult{}, &httpcall.Failure{Type: "not_found", Message: "the user is not invited to this event", Hint: "Use an event that shows a response of the user."}
+		return domain.ToolResult{}, &httpcall.Failure{Type: "not_found", Message: "the user is not invited to this event",
+			Hint: "Use an event that shows a response of the user."}
 	}
 	self := *e.Attendees[at]
 	self.ResponseStatus = in.Response

@@ -76,8 +76,9 @@ func (s *toolset) getEvent(ctx context.Context, in getInput) (domain.ToolResult,
 		return domain.ToolResult{}, err
 	}
 	r := getResult{
-		event: describe(e, calendarID, loc), Description: domain.Untrusted(ctx, "Description", "the organizer", plain(e.Description)), AttendeesOmitted: e.AttendeesOmitted,
-		Recurrence: each(e.Recurrence, line), DefaultReminders: e.Reminders == nil || e.Reminders.UseDefault,
+		event: describe(e, calendarID, loc), Description: domain.Untrusted(ctx, "Description", "the organizer", plain(e.Description)),
+		AttendeesOmitted: e.AttendeesOmitted,
+		Recurrence:       each(e.Recurrence, line), DefaultReminders: e.Reminders == nil || e.Reminders.UseDefault,
 		Visibility: unless("default", e.Visibility), Transparency: unless("opaque", e.Transparency), EventType: line(e.EventType), Updated: line(e.Updated),
 		Attendees:   each(e.Attendees, attendeeOf),
 		Attachments: each(e.Attachments, func(a *gcal.EventAttachment) attachment { return attachment{line(a.Title), line(a.FileUrl)} }),

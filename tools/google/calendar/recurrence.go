@@ -36,7 +36,8 @@ func (s *toolset) split(ctx context.Context, tool, calendarID string, e *gcal.Ev
 	p.at.end = p.at.start.Add(p.whole.end.Sub(p.whole.start))
 	if foreign := p.master.Organizer != nil && !p.master.Organizer.Self; foreign || !ok || !ok2 ||
 		slices.ContainsFunc(p.master.Recurrence, func(l string) bool { return !strings.HasPrefix(l, "RRULE:") && !strings.HasPrefix(l, "EXDATE") }) {
-		return p, &httpcall.Failure{Type: "denied", Message: "the series cannot be divided: somebody else organizes it, or it has more than rules and exceptions", Hint: "Use scope this or all."}
+		return p, &httpcall.Failure{Type: "denied", Message: "the series cannot be divided: somebody else organizes it, or it has more than rules and exceptions",
+			Hint: "Use scope this or all."}
 	}
 	return p, nil
 }
@@ -156,7 +157,8 @@ func (c *change) follow(ctx context.Context, calendarID string, p split) (made *
 	}
 	failed := func(what string) (*gcal.Event, error) {
 		f := *httpcall.Explain(err)
-		f.Message, f.Hint = fmt.Sprintf("%s: %s. The new series is %s, the old one %s", what, f.Message, tail.Id, p.master.Id), "Look at both with "+getName+" before another call."
+		f.Message, f.Hint = fmt.Sprintf("%s: %s. The new series is %s, the old one %s", what, f.Message, tail.Id, p.master.Id),
+			"Look at both with "+getName+" before another call."
 		return nil, &f
 	}
 	made, _, err = c.insert(ctx, calendarID, &tail, createInput{SendUpdates: c.in.SendUpdates, AddMeet: tail.ConferenceData != nil})

@@ -108,7 +108,8 @@ func (c *change) parse() (err error) {
 			p.ForceSendFields = append(p.ForceSendFields, one.name)
 		}
 	}
-	c.bare = p.Visibility == "" && p.Transparency == "" && len(p.ForceSendFields)+len(c.more)+len(c.fewer)+len(c.in.Recurrence) == 0 && c.start == nil && c.end == nil
+	c.bare = p.Visibility == "" && p.Transparency == "" && len(p.ForceSendFields)+len(c.more)+len(c.fewer)+len(c.in.Recurrence) == 0 &&
+		c.start == nil && c.end == nil
 	if c.bare && c.in.TimeZone == "" {
 		return domain.InvalidArgument(updateName, "", "nothing to change is given")
 	}
@@ -219,7 +220,8 @@ func (c *change) invite(ctx context.Context, e *gcal.Event) error {
 		return nil
 	}
 	if e.AttendeesOmitted {
-		return &httpcall.Failure{Type: "too_large", Message: "the event has more attendees than Google returns, so that they cannot be changed here", Hint: "Change them in Google Calendar."}
+		return &httpcall.Failure{Type: "too_large", Message: "the event has more attendees than Google returns, so that they cannot be changed here",
+			Hint: "Change them in Google Calendar."}
 	}
 	is := func(a *gcal.EventAttendee) func(*gcal.EventAttendee) bool {
 		return func(b *gcal.EventAttendee) bool { return strings.EqualFold(a.Email, b.Email) }

@@ -165,7 +165,8 @@ func (r *attachmentReader) shown(ctx context.Context, src content.Source, data [
 		return r.contents.Read(ctx, src)
 	}
 	if err != nil {
-		return content.Content{}, &content.Failure{Type: "is_binary", Message: src.Name + " is neither text nor a document or image that is read here", Hint: "Ask the user to open it in Gmail."}
+		return content.Content{}, &content.Failure{Type: "is_binary", Message: src.Name + " is neither text nor a document or image that is read here",
+			Hint: "Ask the user to open it in Gmail."}
 	}
 	return content.Content{Text: html.Plain(string(text))}, nil
 }

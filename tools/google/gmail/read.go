@@ -225,10 +225,11 @@ func (t *toolset) thread(ctx context.Context, in threadInput) (domain.ToolResult
 	if len(ids) < len(thread.Messages) {
 		heading += fmt.Sprintf(", of which these are the newest %d", len(ids))
 	}
-	return t.several(ctx, heading+"\n\n", threadMeta{ID: in.ThreadID, Total: len(thread.Messages)}, ids, func(ctx context.Context, id string) (string, readMeta, error) {
-		// What the first one quotes is not in the thread.
-		return t.one(ctx, id, readInput{IncludeQuoted: in.IncludeQuoted || id == thread.Messages[0].Id})
-	})
+	return t.several(ctx, heading+"\n\n", threadMeta{ID: in.ThreadID, Total: len(thread.Messages)}, ids,
+		func(ctx context.Context, id string) (string, readMeta, error) {
+			// What the first one quotes is not in the thread.
+			return t.one(ctx, id, readInput{IncludeQuoted: in.IncludeQuoted || id == thread.Messages[0].Id})
+		})
 }
 
 // several returns messages below a heading, one below the other.

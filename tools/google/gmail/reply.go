@@ -111,7 +111,8 @@ func (c *composer) sign(ctx context.Context, in composeInput, out *outgoing) err
 	from, _ := netmail.ParseAddress(in.From)
 	found := from == nil || len(list.SendAs) == 0
 	for _, s := range list.SendAs {
-		if alias := from != nil && strings.EqualFold(s.SendAsEmail, from.Address) && (s.IsPrimary || s.VerificationStatus == "accepted"); alias || s.IsDefault && sender == nil {
+		alias := from != nil && strings.EqualFold(s.SendAsEmail, from.Address) && (s.IsPrimary || s.VerificationStatus == "accepted")
+		if alias || s.IsDefault && sender == nil {
 			sender, found = s, found || alias
 		}
 	}

@@ -139,7 +139,8 @@ func (out *outgoing) result(text string, r sendResult) domain.ToolResult {
 	r.Subject, r.Bytes, r.Notes = out.Subject, len(out.raw), out.notes
 	res := domain.Text(text)
 	res.Results = r
-	res.Made = map[string][]string{"id": {r.ID}, "draftId": {r.DraftID}, "threadId": {r.ThreadID}, "recipient": addresses(out.to, out.cc, out.bcc)} // of a reply, those of the original
+	// Recipients of a reply are those of the original.
+	res.Made = map[string][]string{"id": {r.ID}, "draftId": {r.DraftID}, "threadId": {r.ThreadID}, "recipient": addresses(out.to, out.cc, out.bcc)}
 	return res
 }
 
