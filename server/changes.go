@@ -36,13 +36,6 @@ var listsChanged = [...]change{
 // notification returns the notification of a change. Tag is the _meta it
 // carries, or nil.
 func (c change) notification(tag any) []byte {
-	if params := c.params(tag); len(params) > 0 {
-		return jsonrpc.Request(nil, c.method, params)
-	}
-	return jsonrpc.Request(nil, c.method, nil)
-}
-
-func (c change) params(tag any) map[string]any {
 	params := map[string]any{}
 	if c.name != "" {
 		params[c.name] = c.arg
@@ -50,7 +43,10 @@ func (c change) params(tag any) map[string]any {
 	if tag != nil {
 		params["_meta"] = tag
 	}
-	return params
+	if len(params) == 0 {
+		return jsonrpc.Request(nil, c.method, nil)
+	}
+	return jsonrpc.Request(nil, c.method, params)
 }
 
 // hub has all listeners.
@@ -340,6 +336,6 @@ func (x *exchange) listen() (reply, error) {
 		l.forward(ctx, x.who, func(c change) { x.out.notify(c.notification(tag)) })
 	}
 	return func(b []byte) []byte {
-		return append(appendValue(append(b, `{"resultType":"complete","_meta":`...), tag), '}')
+		return append(jsonrpc.AppendValue(append(b, `{"resultType":"complete","_meta":`...), tag), '}')
 	}, nil
 }

@@ -50,12 +50,12 @@ func (p *peer) Progress(now domain.Progress) {
 		return // progress must increase with each notification
 	}
 	p.reported, p.progress = true, now.Done
-	p.notify("notifications/progress", struct {
+	p.send(jsonrpc.Request(nil, "notifications/progress", struct {
 		Token    json.RawMessage `json:"progressToken"`
 		Progress float64         `json:"progress"`
 		Total    float64         `json:"total,omitempty"`
 		Message  string          `json:"message,omitempty"`
-	}{p.meta.progressToken, now.Done, now.Total, now.Message})
+	}{p.meta.progressToken, now.Done, now.Total, now.Message}))
 }
 
 // Log sends a log message, if the client asked for its level.
@@ -63,19 +63,19 @@ func (p *peer) Log(m domain.LogMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.logs(m.Level) {
-		p.notify("notifications/message", struct {
+		p.send(jsonrpc.Request(nil, "notifications/message", struct {
 			Level  string `json:"level"`
 			Logger string `json:"logger,omitempty"`
 			Data   any    `json:"data"`
-		}{m.Level.String(), m.Logger, m.Data})
+		}{m.Level.String(), m.Logger, m.Data}))
 	}
 }
 
-// notify sends a notification, unless the request is answered or canceled. The
+// send sends a notification, unless the request is answered or canceled. The
 // caller holds mu.
-func (p *peer) notify(method string, params any) {
+func (p *peer) send(notification []byte) {
 	if !p.finished && !p.canceled() {
-		p.out.notify(jsonrpc.Request(nil, method, params))
+		p.out.notify(notification)
 	}
 }
 
@@ -130,7 +130,7 @@ func (p *peer) Complete(elicitation string) {
 		p.session.changes.add(completed(elicitation))
 		return
 	}
-	p.notify(string(mcp.MethodNotificationElicitationComplete), completed(elicitation).params(nil))
+	p.send(completed(elicitation).notification(nil))
 }
 
 // Ask sends requests to a client with a session, one after the other as people

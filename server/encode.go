@@ -13,9 +13,6 @@ import (
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
-// appendValue appends v as JSON.
-func appendValue(b []byte, v any) []byte { return jsonrpc.AppendValue(b, v) }
-
 // encoder writes results as one client gets them. The zero value writes those of protocol
 // versions with sessions, with both halves.
 type encoder struct {
@@ -47,7 +44,7 @@ func (e encoder) result(b []byte, r *domain.ToolResult) []byte {
 	}
 	b = append(b, ']')
 	if structured != nil {
-		b = appendValue(append(b, `,"structuredContent":`...), structured)
+		b = jsonrpc.AppendValue(append(b, `,"structuredContent":`...), structured)
 	}
 	if r.IsError {
 		b = append(b, `,"isError":true`...)
@@ -68,17 +65,17 @@ func (e encoder) end(b []byte, meta any) []byte {
 func (e encoder) meta(b []byte, meta any) []byte {
 	raw, ok := meta.(json.RawMessage)
 	if !ok && meta != nil {
-		raw = appendValue(nil, meta)
+		raw = jsonrpc.AppendValue(nil, meta)
 	}
 	if !e.modern {
 		if len(raw) > 0 {
-			b = appendValue(append(b, `,"_meta":`...), raw)
+			b = jsonrpc.AppendValue(append(b, `,"_meta":`...), raw)
 		}
 		return append(b, '}')
 	}
 	b = append(b, `,"_meta":{`...)
 	if raw = rawjson.Without(raw, mcp.MetaKeyServerInfo); len(raw) > len("{}") { // what another server says of itself
-		b = appendValue(b[:len(b)-1], raw)
+		b = jsonrpc.AppendValue(b[:len(b)-1], raw)
 		b[len(b)-1] = ','
 	}
 	b = append(b, `"`+mcp.MetaKeyServerInfo+`":`...)
@@ -87,7 +84,7 @@ func (e encoder) meta(b []byte, meta any) []byte {
 
 func appendBlock(b []byte, c *domain.Content) []byte {
 	if c.Raw != nil {
-		return appendValue(b, c.Raw)
+		return jsonrpc.AppendValue(b, c.Raw)
 	}
 	b = append(append(append(b, `{"type":"`...), c.Type...), '"')
 	switch c.Type {
@@ -109,7 +106,7 @@ func appendBlock(b []byte, c *domain.Content) []byte {
 // appendContents appends a document, as a block or resources/read has it.
 func appendContents(b []byte, c *domain.Content) []byte {
 	if c.Raw != nil {
-		return appendValue(b, c.Raw)
+		return jsonrpc.AppendValue(b, c.Raw)
 	}
 	b = rawjson.AppendString(append(b, `{"uri":`...), c.URI)
 	b = appendOptional(b, "mimeType", c.MIMEType)
@@ -238,7 +235,7 @@ func appendTool(b []byte, t *domain.Tool, form string, modern bool) []byte {
 		b = append(append(b, `,"outputSchema":`...), t.Output.Raw()...)
 	}
 	if t.ShowsAnnotations() && rawjson.Member(t.Listed, "annotations") == nil {
-		b = appendValue(append(b, `,"annotations":`...), t.Annotations)
+		b = jsonrpc.AppendValue(append(b, `,"annotations":`...), t.Annotations)
 	}
 	return placed(b, start, t.Listed, "title", "outputSchema")
 }
@@ -259,7 +256,7 @@ func placed(b []byte, start int, listed json.RawMessage, own ...string) []byte {
 		listed = rawjson.With(listed, string(name), value)
 		return nil
 	})
-	return appendValue(b[:start], listed)
+	return jsonrpc.AppendValue(b[:start], listed)
 }
 
 // appendMembers appends the members of a JSON object to another one.
@@ -269,7 +266,7 @@ func appendMembers(b []byte, object json.RawMessage) []byte {
 	}
 	_ = rawjson.Object(object, func(name, value []byte) error {
 		b = append(rawjson.AppendString(append(b, ','), string(name)), ':')
-		b = appendValue(b, json.RawMessage(value))
+		b = jsonrpc.AppendValue(b, json.RawMessage(value))
 		return nil
 	})
 	return b

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // Token is a bearer token that HTTP clients may present. Configuration holds
@@ -142,7 +143,7 @@ func (c *Challenge) write(w http.ResponseWriter, realm string) {
 		header += `, error="` + c.Error + `", error_description="` + c.Description + `"`
 	}
 	w.Header().Set("WWW-Authenticate", header)
-	body := appendValue(nil, map[string]string{"error": cmp.Or(c.Error, "unauthorized"), "error_description": c.Description})
+	body := jsonrpc.AppendValue(nil, map[string]string{"error": cmp.Or(c.Error, "unauthorized"), "error_description": c.Description})
 	writeJSON(w, body, http.StatusUnauthorized)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
@@ -201,7 +202,7 @@ func (x *exchange) discover() (reply, error) {
 		return nil, err
 	}
 	return func(b []byte) []byte {
-		b = appendValue(append(b, `{"supportedVersions":`...), mcp.ValidProtocolVersions)
+		b = jsonrpc.AppendValue(append(b, `{"supportedVersions":`...), mcp.ValidProtocolVersions)
 		b = append(b, `,"capabilities":`+capabilities...)
 		b = appendOptional(b, "instructions", x.instructions())
 		return x.encoder().end(appendCaching(b, listTTL, x.server.opts.Places != nil), nil)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // Options say how a [Server] presents itself, and its limits.
@@ -86,8 +87,8 @@ func New(exec *domain.Executor, opts Options) *Server {
 		opts.BeforeAnswers = func() {}
 	}
 	s := &Server{opts: opts, exec: exec, hub: hub{listeners: map[*listener]struct{}{}}, states: newStateSealer(),
-		info:     appendValue(nil, mcp.Implementation{Name: opts.Info.Name, Version: opts.Info.Version}),
-		about:    appendValue(nil, opts.Info),
+		info:     jsonrpc.AppendValue(nil, mcp.Implementation{Name: opts.Info.Name, Version: opts.Info.Version}),
+		about:    jsonrpc.AppendValue(nil, opts.Info),
 		met:      share.Store[string, struct{}]{MaxEntries: maxUnused, MaxAge: metTime, Renew: true},
 		unused:   share.Store[string, struct{}]{MaxEntries: maxUnused, MaxAge: stateTime},
 		replays:  share.Store[string, *replay]{MaxSize: maxReplays, MaxAge: replayTime},

@@ -113,7 +113,7 @@ func canonical(raw json.RawMessage) []byte {
 	if object, ok := v.(map[string]any); err != nil || ok && len(object) == 0 {
 		return nil
 	}
-	return appendValue(nil, v)
+	return jsonrpc.AppendValue(nil, v)
 }
 
 // maxUnused bounds the states that may still be used once.
@@ -200,7 +200,7 @@ func (p *peer) inputRequired(required *domain.InputRequired) (reply, error) {
 	}
 	sealed, err := p.server.states.seal(state)
 	return func(b []byte) []byte {
-		b = appendValue(append(b, `{"inputRequests":`...), required.Requests)
+		b = jsonrpc.AppendValue(append(b, `{"inputRequests":`...), required.Requests)
 		b = appendMember(b, "requestState", sealed)
 		b = append(b, `,"resultType":"input_required"`...)
 		return p.encoder().meta(b, nil)

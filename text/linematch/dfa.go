@@ -58,8 +58,15 @@ func (d *dfa) place(from uint32, r rune) *wide {
 
 type state struct {
 	threads []uint32
-	before  kind
+	before  rune // what the character before is like
 }
+
+// What an assertion can know of a neighbouring character, by a character like it.
+const (
+	edge      rune = -1 // there is none: the line begins or ends
+	word      rune = 'a'
+	otherwise rune = ' '
+)
 
 func newDFA(m *Matcher) *dfa {
 	d := &dfa{prog: m.prog, seen: make([]uint32, len(m.prog.Inst))}
@@ -71,7 +78,7 @@ func (d *dfa) empty() {
 	d.table = append(d.table[:0], unknown, matched)
 	d.states, d.ids, d.wide = d.states[:0], map[string]uint32{}, [len(d.wide)]wide{}
 	d.threads, d.bytes = 0, 0
-	d.start = d.add(nil, kindEdge)
+	d.start = d.add(nil, edge)
 }
 
 // find returns a place in the first matching line of text, which begins with a
@@ -133,12 +140,14 @@ func charAt(text []byte, i int) (r rune, size int) {
 
 // step returns the state that follows s with a character.
 func (d *dfa) step(s uint32, r rune) uint32 {
-	st, after := &d.states[(s-firstID)/columns], kindEdge
-	if r != '\n' {
-		after = kindOf(r)
+	st, after := &d.states[(s-firstID)/columns], edge
+	if syntax.IsWordChar(r) {
+		after = word
+	} else if r != '\n' {
+		after = otherwise
 	}
 	result := d.start
-	if d.advance(st, assertions(st.before, after), r) {
+	if d.advance(st, syntax.EmptyOpContext(st.before, after), r) {
 		result = matched
 	} else if r != '\n' {
 		slices.Sort(d.next)
@@ -196,7 +205,7 @@ func (d *dfa) advance(st *state, holds syntax.EmptyOp, r rune) bool {
 }
 
 // add returns the state with these threads, sorted and each once, which it copies.
-func (d *dfa) add(threads []uint32, before kind) uint32 {
+func (d *dfa) add(threads []uint32, before rune) uint32 {
 	d.key = append(d.key[:0], byte(before))
 	for _, t := range threads {
 		d.key = binary.AppendUvarint(d.key, uint64(t))
@@ -210,26 +219,4 @@ func (d *dfa) add(threads []uint32, before kind) uint32 {
 	d.threads += len(threads) + 8
 	d.table = append(d.table, make([]uint32, columns)...)
 	return id
-}
-
-// A kind is what an assertion can know of a neighbouring character.
-type kind byte
-
-const (
-	kindEdge kind = iota // there is none: the line begins or ends
-	kindWord
-	kindOther
-)
-
-func kindOf(r rune) kind {
-	if syntax.IsWordChar(r) {
-		return kindWord
-	}
-	return kindOther
-}
-
-// assertions returns what holds between two neighbours.
-func assertions(before, after kind) syntax.EmptyOp {
-	example := [...]rune{kindEdge: -1, kindWord: 'a', kindOther: ' '}
-	return syntax.EmptyOpContext(example[before], example[after])
 }
