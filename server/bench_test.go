@@ -46,7 +46,7 @@ func BenchmarkHTTPEcho(b *testing.B) {
 	for _, modern := range []bool{false, true} {
 		b.Run(fmt.Sprintf("modern %v", modern), func(b *testing.B) {
 			s, _ := fixture(b)
-			ts := s.newHTTPHandler(b.Context(), HTTPOptions{Path: "/mcp", SessionTTL: 1 << 40, MaxSessions: 10, Authenticator: everybody{}})
+			ts := s.Handler(b.Context(), HTTPOptions{Path: "/mcp", SessionTTL: 1 << 40, MaxSessions: 10, Authenticator: everybody{}}).(*httpHandler)
 			send := func(msg string, header http.Header) *httptest.ResponseRecorder {
 				r := httptest.NewRequest("POST", "http://localhost/mcp", strings.NewReader(msg))
 				r.Header = header

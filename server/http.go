@@ -75,7 +75,7 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, opts HTTPOptions
 	defer cancel(nil)
 	stopping, stopStreams := context.WithCancel(base)
 	defer stopStreams()
-	h := s.newHTTPHandler(stopping, opts)
+	h := s.Handler(stopping, opts).(*httpHandler)
 	h.ready, h.base = ctx, base
 	server := &http.Server{
 		Handler:           h,
@@ -148,10 +148,6 @@ func (h *httpHandler) waitForStreams() {
 // Handler returns the endpoint and its neighbours as an HTTP handler, for those
 // who have a server of their own.
 func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handler {
-	return s.newHTTPHandler(stopping, opts)
-}
-
-func (s *Server) newHTTPHandler(stopping context.Context, opts HTTPOptions) *httpHandler {
 	h := &httpHandler{
 		server: s, opts: opts, sessions: newSessions(s, opts.SessionTTL, opts.MaxSessions),
 		stopping: stopping, ready: stopping, base: context.WithoutCancel(stopping),

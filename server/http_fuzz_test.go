@@ -14,10 +14,10 @@ import (
 func FuzzHTTP(f *testing.F) {
 	s, _ := fixture(f)
 	offer(f, s)
-	h := s.newHTTPHandler(f.Context(), HTTPOptions{
+	h := s.Handler(f.Context(), HTTPOptions{
 		Path: "/mcp", SessionTTL: time.Hour, MaxSessions: 10,
 		Authenticator: everybody{},
-	})
+	}).(*httpHandler)
 	mux := http.Handler(h)
 	call := request(`1`, "tools/call", `{"name":"echo","arguments":{"text":"x"}}`, true)
 	f.Add("POST", call, "application/json", "application/json, text/event-stream", "2026-07-28", "tools/call", "echo", "", "")

@@ -252,7 +252,7 @@ func httpFixture(t *testing.T, s *Server, tokens *Tokens) *httptest.Server {
 	if tokens != nil {
 		opts.Authenticator, opts.AnyHost = tokens, true
 	}
-	h := s.newHTTPHandler(t.Context(), opts)
+	h := s.Handler(t.Context(), opts).(*httpHandler)
 	ts := httptest.NewServer(h)
 	t.Cleanup(ts.Close)
 	return ts

@@ -41,7 +41,7 @@ func onPipes(t *testing.T, name string, test func(s *streaming)) {
 			stopping, stop := context.WithCancel(t.Context())
 			defer stop()
 			s := &streaming{T: t, registry: registry, shutdown: stop, began: time.Now()}
-			s.handler = server.newHTTPHandler(stopping, HTTPOptions{SessionTTL: 5 * time.Minute, MaxSessions: 1, Authenticator: tokens})
+			s.handler = server.Handler(stopping, HTTPOptions{SessionTTL: 5 * time.Minute, MaxSessions: 1, Authenticator: tokens}).(*httpHandler)
 			s.who = caller{authenticator: tokens, authorization: "Bearer secret"}
 			s.who.principal, _ = tokens.Authenticate(s.who.authorization)
 			s.session, _ = s.handler.sessions.create(s.who.principal.ID)
@@ -260,9 +260,9 @@ func TestStreamTransports(t *testing.T) {
 	}{{"HTTP/1.1", false, false}, {"HTTP/1.1 over TLS", true, false}, {"HTTP/2", true, true}} {
 		t.Run(transport.name, func(t *testing.T) {
 			s, registry := fixture(t)
-			h := s.newHTTPHandler(t.Context(), HTTPOptions{
+			h := s.Handler(t.Context(), HTTPOptions{
 				Path: "/mcp", SessionTTL: time.Hour, MaxSessions: 10, Authenticator: everybody{}, AllowedOrigins: []string{"https://app.example"},
-			})
+			}).(*httpHandler)
 			ts := httptest.NewUnstartedServer(h)
 			if ts.EnableHTTP2 = transport.http2; transport.tls {
 				ts.StartTLS()
