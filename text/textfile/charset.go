@@ -2,6 +2,7 @@ package textfile
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -118,8 +119,8 @@ func nameOf(enc encoding.Encoding) string {
 
 // Lookup returns the charset called name. It knows the names of IANA's registry and
 // the labels of the WHATWG Encoding standard, in this order, and those of Python's
-// codecs that differ in punctuation only; case does not count. The error is an
-// [*UnknownCharsetError].
+// codecs that differ in punctuation only; case does not count. The error names the
+// closest one, if one is close.
 //
 // iso-8859-1 and ascii mean what they say, not windows-1252 as on the web.
 func Lookup(name string) (Charset, error) {
@@ -139,11 +140,10 @@ func Lookup(name string) (Charset, error) {
 			}
 		}
 	}
-	unknown := &UnknownCharsetError{Name: name}
 	if near, ok := nearest.Word(short, slices.Sorted(maps.Keys(known))); ok {
-		unknown.Nearest = known[near].Name()
+		return Charset{}, fmt.Errorf("encoding %q is not known; did you mean %q?", name, known[near].Name())
 	}
-	return Charset{}, unknown
+	return Charset{}, fmt.Errorf("encoding %q is not known; use an IANA name such as utf-8, utf-16, windows-1252 or shift_jis", name)
 }
 
 // mustLookup returns a charset by its canonical name.

@@ -88,19 +88,6 @@ func Numbered(text []byte, first, room int) (numbered []byte, used int) {
 	return numbered, used
 }
 
-// UnknownCharsetError is a charset name that stands for nothing we can decode.
-type UnknownCharsetError struct {
-	Name    string
-	Nearest string // closest known name, or "" when none is close
-}
-
-func (e *UnknownCharsetError) Error() string {
-	if e.Nearest == "" {
-		return fmt.Sprintf("encoding %q is not known; use an IANA name such as utf-8, utf-16, windows-1252 or shift_jis", e.Name)
-	}
-	return fmt.Sprintf("encoding %q is not known; did you mean %q?", e.Name, e.Nearest)
-}
-
 // BinaryError refuses a file with a NUL byte near its beginning.
 type BinaryError struct {
 	Offset int64  // of the NUL byte

@@ -15,16 +15,6 @@ import (
 // MaxDepth is how deep arrays and objects may nest.
 const MaxDepth = 1000
 
-// A SyntaxError says where data stops being JSON.
-type SyntaxError struct {
-	Offset int    // of the offending byte, from 0
-	Want   string // what was expected there
-}
-
-func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("not JSON at byte %d: expected %s", e.Offset, e.Want)
-}
-
 // A Value is a value at which [Read] has arrived. It can be read once, and only before
 // the visit of it has returned; what is not read is stepped over.
 type Value struct {
@@ -187,7 +177,10 @@ type scanner struct {
 	values int // that may still be decoded
 }
 
-func (s *scanner) fail(want string) error { return &SyntaxError{s.pos, want} }
+// fail says where data stops being JSON, and what was expected there.
+func (s *scanner) fail(want string) error {
+	return fmt.Errorf("not JSON at byte %d: expected %s", s.pos, want)
+}
 
 // whole steps over the one value that data consists of.
 func (s *scanner) whole(value func() error) error {
