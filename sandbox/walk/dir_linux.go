@@ -84,27 +84,27 @@ func (d *dir) id() (identity, error) {
 
 // read appends the next part of the directory to list; more is false at its end.
 // See getdents64(2) for the layout.
-func (d *dir) read(scratch []byte, list *nameList) (more bool, err error) {
+func (d *dir) read(scratch []byte, list []child) (longer []child, more bool, err error) {
 	var n int
 	err = retry(func() (err error) { n, err = unix.Getdents(d.fd, scratch); return })
 	if err != nil || n <= 0 {
-		return false, err
+		return list, false, err
 	}
 	for b := scratch[:n]; len(b) > direntName; {
 		size := int(binary.NativeEndian.Uint16(b[16:]))
 		if size <= direntName || size > len(b) {
-			return false, errors.New("malformed directory entry")
+			return list, false, errors.New("malformed directory entry")
 		}
 		name := b[direntName:size]
 		if end := bytes.IndexByte(name, 0); end >= 0 {
 			name = name[:end]
 		}
 		if !isDots(name) && binary.NativeEndian.Uint64(b) != 0 {
-			list.add(name, kindOf(b[18]))
+			list = append(list, child{name: string(name), kind: kindOf(b[18])})
 		}
 		b = b[size:]
 	}
-	return true, nil
+	return list, true, nil
 }
 
 // direntName is the offset of the name in struct linux_dirent64: d_ino 8,

@@ -81,23 +81,23 @@ func (d *dir) id() (identity, error) {
 	return identity{st}, err
 }
 
-func (d *dir) read(_ []byte, list *nameList) (more bool, err error) {
+func (d *dir) read(_ []byte, list []child) (longer []child, more bool, err error) {
 	if d.list == nil {
 		if d.list, err = d.root.Open("."); err != nil {
-			return false, err
+			return list, false, err
 		}
 	}
 	entries, err := d.list.ReadDir(512)
 	for _, e := range entries {
-		list.add([]byte(e.Name()), e.Type())
+		list = append(list, child{name: e.Name(), kind: e.Type()})
 	}
 	if err != nil {
 		d.closeList()
 	}
 	if errors.Is(err, io.EOF) {
-		return false, nil
+		return list, false, nil
 	}
-	return err == nil, err
+	return list, err == nil, err
 }
 
 func (d *dir) info(name string) (osfile.Info, error) {

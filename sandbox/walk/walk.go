@@ -99,7 +99,6 @@ type walker struct {
 	path    []byte // of the top frame, ends in a slash unless empty; starts at Above
 	base    int    // where in path the walk's directory ends
 	entry   Entry
-	names   nameList
 	scratch []byte
 	steps   int
 }
@@ -269,27 +268,25 @@ func (w *walker) closeAll() {
 // load reads the directory of f within the budget of entries. Its error is the
 // context's, or that the walk's own directory cannot be read.
 func (w *walker) load(f *frame) error {
-	w.names.reset()
 	for more := true; more; {
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
 		var err error
-		more, err = f.dir.read(w.scratch, &w.names)
+		f.children, more, err = f.dir.read(w.scratch, f.children)
 		if err != nil && len(w.stack) == 1 {
 			return fmt.Errorf("reading the directory: %w", err)
 		}
 		if err != nil {
 			w.stats.Unreadable++
 		}
-		if left := w.opt.MaxEntries - w.stats.Entries; len(w.names.refs) > left {
-			w.names.refs = w.names.refs[:left]
+		if left := w.opt.MaxEntries - w.stats.Entries; len(f.children) > left {
+			f.children = f.children[:left]
 			w.stats.Truncated = true
 			break
 		}
 	}
-	w.stats.Entries += len(w.names.refs)
-	f.children = w.names.appendTo(f.children[:0])
+	w.stats.Entries += len(f.children)
 	for i := range f.children {
 		w.resolve(f, &f.children[i])
 	}
