@@ -23,10 +23,11 @@ type Machine struct {
 	LookPath func(string) (string, error)
 }
 
-// Here returns this machine, with a project.
-func Here(project string) (Machine, error) {
+// Here returns this machine, with the project in the current directory.
+func Here() (Machine, error) {
 	home, err := os.UserHomeDir()
-	return Machine{OS: runtime.GOOS, Home: home, Project: project, Getenv: os.Getenv, LookPath: exec.LookPath}, err
+	project, failed := os.Getwd()
+	return Machine{OS: runtime.GOOS, Home: home, Project: project, Getenv: os.Getenv, LookPath: exec.LookPath}, cmp.Or(failed, err)
 }
 
 // variable is a part of a path that the environment decides: {NAME:default}, where $NAME may be unset.

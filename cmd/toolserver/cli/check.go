@@ -84,18 +84,12 @@ func (r *checkReport) note(level, what, found string) {
 // print shows the report. The error is for the exit code.
 func (r *checkReport) print(w io.Writer, asJSON bool) error {
 	if asJSON {
-		if err := printJSON(w, r); err != nil {
-			return err
-		}
-	} else {
-		for _, f := range r.Findings {
-			fmt.Fprintf(w, "%-4s %-14s %s\n", f.Level, f.What, f.Found)
-		}
+		return cmp.Or(printJSON(w, r), exitIf(r.Failed > 0))
 	}
-	if r.Failed > 0 {
-		return &exitError{code: exitFailed}
+	for _, f := range r.Findings {
+		fmt.Fprintf(w, "%-4s %-14s %s\n", f.Level, f.What, f.Found)
 	}
-	return nil
+	return exitIf(r.Failed > 0)
 }
 
 func (r *checkReport) configuration(cfg *config.Loaded) {

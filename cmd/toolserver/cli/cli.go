@@ -232,6 +232,14 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
+// exitIf returns the error of a command that has printed that something failed, if it has.
+func exitIf(failed bool) error {
+	if failed {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
 func usage(err error) error { return &exitError{exitUsage, err} }
 
 // codeOf returns the exit code of an error.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -26,17 +27,12 @@ func (o *opened) explain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	denied := exitIf(!verdict.Allowed || verdict.Stopped != "")
 	if g.json {
-		if err := printJSON(g.std.Out, verdict); err != nil {
-			return err
-		}
-	} else {
-		printExplanation(g.std.Out, verdict)
+		return cmp.Or(printJSON(g.std.Out, verdict), denied)
 	}
-	if !verdict.Allowed || verdict.Stopped != "" {
-		return &exitError{code: exitFailed}
-	}
-	return nil
+	printExplanation(g.std.Out, verdict)
+	return denied
 }
 
 // verdictOn says what would be decided on a call of the user.

@@ -109,7 +109,7 @@ func (f *installation) eachSite(names []string, do func(*clients.Site, *report) 
 	if err != nil {
 		return err
 	}
-	m, err := thisMachine()
+	m, err := clients.Here()
 	if err != nil {
 		return err
 	}
@@ -136,12 +136,9 @@ func (f *installation) eachSite(names []string, do func(*clients.Site, *report) 
 		}
 	}
 	if f.g.json {
-		err = printJSON(f.g.std.Out, all)
+		return cmp.Or(printJSON(f.g.std.Out, all), exitIf(failed))
 	}
-	if failed && err == nil {
-		err = &exitError{code: exitFailed}
-	}
-	return err
+	return exitIf(failed)
 }
 
 // show tells a person.
@@ -201,14 +198,6 @@ func chosenClients(names []string) (chosen []clients.Client, err error) {
 		return nil, usage(fmt.Errorf("unknown client %q; %s", brief.Name(name), hint))
 	}
 	return chosen, nil
-}
-
-func thisMachine() (clients.Machine, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return clients.Machine{}, err
-	}
-	return clients.Here(dir)
 }
 
 // install adds the server to clients.
@@ -301,7 +290,7 @@ func change(ctx context.Context, r *report, dryRun bool, plan func() (*clients.C
 
 // askClients returns which of the clients on this machine are meant.
 func (f *installation) askClients(ctx context.Context) (names []string, err error) {
-	m, err := thisMachine()
+	m, err := clients.Here()
 	if err != nil {
 		return nil, err
 	}
@@ -448,7 +437,7 @@ type clientState struct {
 
 func (f *installation) listClients(ctx context.Context) error {
 	g, name := f.g, f.server.Name
-	m, err := thisMachine()
+	m, err := clients.Here()
 	if err != nil {
 		return err
 	}

@@ -261,10 +261,7 @@ func (c *googleAuth) status(context.Context) error {
 	if unreadable != nil && missing && !c.g.json {
 		return hinted(unreadable)
 	}
-	if missing {
-		return &exitError{code: exitFailed}
-	}
-	return nil
+	return exitIf(missing)
 }
 
 // revoke ends the sign-ins that are selected, all of them by default.

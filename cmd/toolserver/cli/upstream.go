@@ -228,14 +228,9 @@ func ping(ctx context.Context, w io.Writer, a *app.App, chosen []*upstream.Serve
 		}
 	}
 	if asJSON {
-		if err := printJSON(w, all); err != nil {
-			return err
-		}
+		return cmp.Or(printJSON(w, all), exitIf(failed))
 	}
-	if failed {
-		return &exitError{code: exitFailed}
-	}
-	return nil
+	return exitIf(failed)
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -195,16 +195,13 @@ func helpCommand(g *globals) *cobra.Command {
 
 // helpOnWord shows the help of what is no command: a server of the configuration, or a tool.
 func (g *globals) helpOnWord(root *cobra.Command, word string) error {
-	if g.hasServer(word) {
-		return g.ofServer(root, word).list(root.Context())
-	}
 	call, _, err := root.Find([]string{"call"})
 	if err != nil {
 		return err
 	}
 	call.SetContext(root.Context())
-	if err := call.RunE(call, []string{word, "--help"}); err != nil {
-		return g.unknownWord(root, word)
+	if line := []string{word, "--help"}; g.hasServer(word) || call.RunE(call, line) != nil {
+		return g.runServer(root, line)
 	}
 	return nil
 }
