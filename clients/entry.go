@@ -33,15 +33,15 @@ type part struct {
 }
 
 // entry returns what is written for a server. The keys are those of the section.
-func (c Client) entry(s Server, place edit.Place) ([]part, error) {
+func (c Client) entry(s Server, place edit.Place) (_ []part, err error) {
 	shape := c.Shape
 	var e edit.Object
 	var inputs []part
 	add := func(name string, value any) { e = append(e, edit.Member{Name: name, Value: value}) }
-	refer := func(name string) (string, error) {
+	refer := func(name string) string {
 		if shape.Reference == "" {
-			return "", fmt.Errorf("%s cannot refer to a variable in its file: give toolserver the secret in its configuration file (${file:/path}), "+
-				"or write it into the entry with %s=VALUE", c.Title, name)
+			err = cmp.Or(err, fmt.Errorf("%s cannot refer to a variable in its file: "+
+				"give toolserver the secret in its configuration file (${file:/path}), or write it into the entry with %s=VALUE", c.Title, name))
 		}
 		if shape.Inputs {
 			id := s.Name + "-" + name
@@ -52,7 +52,7 @@ func (c Client) entry(s Server, place edit.Place) ([]part, error) {
 			inputs = append(inputs, part{edit.Place{Keys: []string{"inputs"}, ID: "id", Name: id}, asks})
 			name = id
 		}
-		return strings.ReplaceAll(shape.Reference, "NAME", name), nil
+		return strings.ReplaceAll(shape.Reference, "NAME", name)
 	}
 	if begin, _, ok := strings.Cut(shape.Reference, "NAME"); ok {
 		variable := regexp.MustCompile(regexp.QuoteMeta(begin) + `\{?\w`)
@@ -83,11 +83,7 @@ func (c Client) entry(s Server, place edit.Place) ([]part, error) {
 		case shape.TokenEnv != "":
 			add(shape.TokenEnv, s.TokenEnv)
 		default:
-			ref, err := refer(s.TokenEnv)
-			if err != nil {
-				return nil, err
-			}
-			var value any = edit.Object{{Name: "Authorization", Value: "Bearer " + ref}}
+			var value any = edit.Object{{Name: "Authorization", Value: "Bearer " + refer(s.TokenEnv)}}
 			path := strings.Split(cmp.Or(shape.Headers, "headers"), ".")
 			for _, key := range slices.Backward(path[1:]) {
 				value = edit.Object{{Name: key, Value: value}}
@@ -112,19 +108,14 @@ func (c Client) entry(s Server, place edit.Place) ([]part, error) {
 	var env edit.Object
 	var names []string
 	for _, v := range s.Env {
-		value := v.Value
 		switch {
 		case v.Given:
+			env = append(env, edit.Member{Name: v.Name, Value: v.Value})
 		case shape.EnvNames != "":
 			names = append(names, v.Name)
-			continue
 		default:
-			var err error
-			if value, err = refer(v.Name); err != nil {
-				return nil, err
-			}
+			env = append(env, edit.Member{Name: v.Name, Value: refer(v.Name)})
 		}
-		env = append(env, edit.Member{Name: v.Name, Value: value})
 	}
 	if env != nil {
 		add(cmp.Or(shape.Env, "env"), env)
@@ -132,5 +123,5 @@ func (c Client) entry(s Server, place edit.Place) ([]part, error) {
 	if names != nil {
 		add(shape.EnvNames, names)
 	}
-	return append([]part{{place, append(e, shape.More...)}}, inputs...), nil
+	return append([]part{{place, append(e, shape.More...)}}, inputs...), err
 }
