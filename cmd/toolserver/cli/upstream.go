@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -69,11 +70,8 @@ func noServer(a *app.App, name string) error {
 	if _, ok := a.Config().Servers[name]; ok {
 		return fmt.Errorf("mcp_servers.%s is not enabled; remove enabled: false to use it", name)
 	}
-	var known []string
-	for _, r := range a.Servers.Reports(a.User()) {
-		known = append(known, r.Name)
-	}
-	return fmt.Errorf("there is no server %q in mcp_servers of the configuration; known: %s", brief.Name(name), cmp.Or(strings.Join(known, ", "), "none"))
+	known := strings.Join(slices.Sorted(maps.Keys(a.Config().Servers)), ", ")
+	return fmt.Errorf("there is no server %q in mcp_servers of the configuration; known: %s", brief.Name(name), cmp.Or(known, "none"))
 }
 
 // listed is a server in upstream list.
@@ -137,11 +135,10 @@ func printServers(w io.Writer, all []listed) error {
 		return err
 	}
 	for _, l := range all {
-		if l.Reason != "" {
-			fmt.Fprintf(w, "%s: %s\n", l.Name, domain.Visible(l.Reason))
-		}
-		for _, p := range l.Problems {
-			fmt.Fprintf(w, "%s: %s\n", l.Name, domain.Visible(p))
+		for _, text := range slices.Concat([]string{l.Reason}, l.Problems) {
+			if text != "" {
+				fmt.Fprintf(w, "%s: %s\n", l.Name, domain.Visible(text))
+			}
 		}
 		for _, repaired := range l.Repaired {
 			fmt.Fprintf(w, "%s: repaired %s\n", l.Name, domain.Visible(repaired))
