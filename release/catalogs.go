@@ -62,7 +62,8 @@ func (r *release) fill(source string) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
-		"Name": project, "Title": title, "Summary": summary, "Description": description, "Version": r.version, "Commit": r.commit, "Date": r.date.Format("2006-01-02"),
+		"Name": project, "Title": title, "Summary": summary, "Description": description,
+		"Version": r.version, "Commit": r.commit, "Date": r.date.Format("2006-01-02"),
 		"Homepage": homepage, "License": license, "Winget": wingetName, "Secrets": secrets(), "Brew": map[string]string{"darwin": "macos", "linux": "linux"},
 	})
 	return b.Bytes(), err
@@ -82,13 +83,18 @@ func (r *release) serverJSON() object {
 	}
 	serve := []object{fixed("serve"), {"type": "named", "name": "--stdio"}, folders}
 	packages := []object{
-		{"registryType": "npm", "identifier": npmName, "version": r.version, "runtimeHint": "npx", "transport": stdio, "packageArguments": serve, "environmentVariables": env},
-		{"registryType": "oci", "identifier": imageName + ":" + r.version, "runtimeHint": "docker", "transport": stdio, "environmentVariables": env, "runtimeArguments": []object{
-			{
-				"type": "named", "name": "--mount", "value": "type=bind,src={directory},dst=/data", "description": "The folder that tools may read and write.",
-				"variables": object{"directory": object{"description": "An absolute path", "format": "filepath", "isRequired": true}},
-			},
-		}},
+		{
+			"registryType": "npm", "identifier": npmName, "version": r.version, "runtimeHint": "npx", "transport": stdio,
+			"packageArguments": serve, "environmentVariables": env,
+		},
+		{
+			"registryType": "oci", "identifier": imageName + ":" + r.version, "runtimeHint": "docker", "transport": stdio,
+			"environmentVariables": env, "runtimeArguments": []object{{
+				"type": "named", "name": "--mount", "value": "type=bind,src={directory},dst=/data",
+				"description": "The folder that tools may read and write.",
+				"variables":   object{"directory": object{"description": "An absolute path", "format": "filepath", "isRequired": true}},
+			}},
+		},
 	}
 	for _, p := range r.platforms {
 		packages = append(packages, object{
@@ -110,7 +116,8 @@ func (r *release) scoop() object {
 			continue
 		}
 		bits := map[string]string{"amd64": "64bit", "arm64": "arm64"}[p.arch]
-		found[bits] = object{"url": r.version.download(r.version.archive(p)), "hash": r.out.sums[r.version.archive(p)], "extract_dir": strings.TrimSuffix(r.version.archive(p), ".zip")}
+		archive := r.version.archive(p)
+		found[bits] = object{"url": r.version.download(archive), "hash": r.out.sums[archive], "extract_dir": strings.TrimSuffix(archive, ".zip")}
 		next := version("$version")
 		update[bits] = object{"url": next.download(next.archive(p)), "extract_dir": strings.TrimSuffix(next.archive(p), ".zip")}
 	}

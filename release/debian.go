@@ -23,7 +23,8 @@ const suite = "bookworm"
 // included are the packages of the default image, besides what they depend on.
 func included() []string {
 	return []string{
-		"base-files", "base-passwd", "bash", "coreutils", "dash", "diffutils", "findutils", "git", "grep", "gzip", "less", "mawk", "patch", "poppler-utils", "procps", "ripgrep", "sed", "tar",
+		"base-files", "base-passwd", "bash", "coreutils", "dash", "diffutils", "findutils", "git", "grep", "gzip",
+		"less", "mawk", "patch", "poppler-utils", "procps", "ripgrep", "sed", "tar",
 	}
 }
 
@@ -99,8 +100,10 @@ func (r *release) downloaded(ctx context.Context, arch string) ([]string, error)
 	apt := func(args ...string) error {
 		options := []string{"-qq", "-y"}
 		for _, o := range []string{
-			"APT::Architecture=" + arch, "APT::Architectures=" + arch, "APT::Sandbox::User=root", "Dir::State::status=" + dir + "/status", "Dir::State::Lists=" + dir + "/lists",
-			"Dir::Cache=" + dir, "Dir::Cache::archives=" + dir + "/archives", "Dir::Etc::SourceList=" + dir + "/sources.list", "Dir::Etc::SourceParts=/dev/null", "Debug::NoLocking=1",
+			"APT::Architecture=" + arch, "APT::Architectures=" + arch, "APT::Sandbox::User=root",
+			"Dir::State::status=" + dir + "/status", "Dir::State::Lists=" + dir + "/lists",
+			"Dir::Cache=" + dir, "Dir::Cache::archives=" + dir + "/archives",
+			"Dir::Etc::SourceList=" + dir + "/sources.list", "Dir::Etc::SourceParts=/dev/null", "Debug::NoLocking=1",
 		} {
 			options = append(options, "-o", o)
 		}

@@ -22,7 +22,8 @@ func (r *release) describe(ctx context.Context) error {
 	if err := r.document(ctx, &page); err != nil {
 		return err
 	}
-	page.text(".SH FILES", "./toolserver.yaml, $XDG_CONFIG_HOME/toolserver/config.yaml:\nthe configuration; toolserver config init writes one, and toolserver config schema describes it.")
+	page.text(".SH FILES", "./toolserver.yaml, $XDG_CONFIG_HOME/toolserver/config.yaml:\n"+
+		"the configuration; toolserver config init writes one, and toolserver config schema describes it.")
 	fmt.Fprintf(&page, ".SH SEE ALSO\n%s\n", quoted(homepage))
 	r.pages = append(r.pages, file{name: "man/toolserver.1", mode: 0o644, data: []byte(page.String())})
 	return nil

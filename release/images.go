@@ -162,9 +162,14 @@ func (r *release) assembled(p platform, layers [][]file) (v1.Image, error) {
 			Entrypoint: []string{"/usr/local/bin/" + project}, Cmd: []string{"serve", "--stdio", "/data"},
 			Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/home/" + project},
 			Labels: map[string]string{
-				"io.modelcontextprotocol.server.name": registryName, "org.opencontainers.image.title": project, "org.opencontainers.image.description": summary,
-				"org.opencontainers.image.version": string(r.version), "org.opencontainers.image.revision": r.commit, "org.opencontainers.image.created": r.date.Format(time.RFC3339),
-				"org.opencontainers.image.source": homepage, "org.opencontainers.image.licenses": license,
+				"io.modelcontextprotocol.server.name":  registryName,
+				"org.opencontainers.image.title":       project,
+				"org.opencontainers.image.description": summary,
+				"org.opencontainers.image.version":     string(r.version),
+				"org.opencontainers.image.revision":    r.commit,
+				"org.opencontainers.image.created":     r.date.Format(time.RFC3339),
+				"org.opencontainers.image.source":      homepage,
+				"org.opencontainers.image.licenses":    license,
 			},
 		},
 	})
@@ -176,11 +181,13 @@ func (r *release) assembled(p platform, layers [][]file) (v1.Image, error) {
 		if err != nil {
 			return nil, err
 		}
-		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }, tarball.WithMediaType(types.OCILayer))
+		opened := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+		layer, err := tarball.LayerFromOpener(opened, tarball.WithMediaType(types.OCILayer))
 		if err != nil {
 			return nil, err
 		}
-		image, err = mutate.Append(image, mutate.Addendum{Layer: layer, MediaType: types.OCILayer, History: v1.History{Created: created, CreatedBy: project + " " + string(r.version)}})
+		history := v1.History{Created: created, CreatedBy: project + " " + string(r.version)}
+		image, err = mutate.Append(image, mutate.Addendum{Layer: layer, MediaType: types.OCILayer, History: history})
 		if err != nil {
 			return nil, err
 		}

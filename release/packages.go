@@ -145,7 +145,8 @@ func (r *release) contents(p platform, format string) (files.Contents, error) {
 	}
 	if format == "deb" { // so that removing it removes them
 		contents = append(contents, &files.Content{
-			Destination: "/usr/share/doc/" + project, Type: files.TypeDir, FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: fs.ModeDir | 0o755, MTime: r.date},
+			Destination: "/usr/share/doc/" + project, Type: files.TypeDir,
+			FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: fs.ModeDir | 0o755, MTime: r.date},
 		})
 	}
 	return contents, nil

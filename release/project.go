@@ -8,11 +8,12 @@ import (
 // What the project is called where it is published. Whoever publishes a fork changes
 // this file and nothing else.
 const (
-	project      = "toolserver"
-	title        = "Toolserver"
-	summary      = "Files, commands, the web and other MCP servers for any MCP client, under one policy"
-	synopsis     = "tools for MCP clients and people, under one policy" // after the name
-	description  = "Toolserver is a Model Context Protocol (MCP) server: one static binary that gives MCP clients files, commands, the web, mail, calendar and system information, and puts other MCP servers behind the same policy. It speaks stdio and Streamable HTTP."
+	project     = "toolserver"
+	title       = "Toolserver"
+	summary     = "Files, commands, the web and other MCP servers for any MCP client, under one policy"
+	synopsis    = "tools for MCP clients and people, under one policy" // after the name
+	description = "Toolserver is a Model Context Protocol (MCP) server: one static binary that gives MCP clients files, commands, " +
+		"the web, mail, calendar and system information, and puts other MCP servers behind the same policy. It speaks stdio and Streamable HTTP."
 	owner        = "toolserver"
 	maintainer   = "The toolserver authors <toolserver@users.noreply.github.com>"
 	homepage     = "https://github.com/" + owner + "/" + project
