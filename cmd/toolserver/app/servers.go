@@ -40,11 +40,12 @@ func (s *Servers) Attach(chosen []*upstream.Server, call bool) {
 	}
 	s.attached = true
 	add := slices.Clone(s.others)
-	if !call {
-		add, chosen = append(add, kept(chosen)...), unknown(chosen)
-	}
 	for _, u := range chosen {
-		add = append(add, u)
+		if call || !u.Known() {
+			add = append(add, u)
+		} else {
+			add = append(add, kept(u))
+		}
 	}
 	s.registry.Apply(domain.Revision{Add: add})
 }
@@ -78,23 +79,23 @@ func unknown(servers []*upstream.Server) []*upstream.Server {
 	return slices.DeleteFunc(slices.Clone(servers), (*upstream.Server).Known)
 }
 
-// kept returns what is kept of servers.
-func kept(servers []*upstream.Server) (all []domain.Source) {
-	for _, u := range servers {
-		if u.Known() {
-			all = append(all, domain.FixedSource(u.Name(), u.Offer(), nil))
-		}
-	}
-	return all
-}
+// kept is what is kept of a server.
+func kept(u *upstream.Server) domain.Source { return domain.FixedSource(u.Name(), u.Offer(), nil) }
 
 // Kept adds what is kept of the servers, and starts nothing.
 func (s *Servers) Kept() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.attached {
-		s.registry.Apply(domain.Revision{Add: kept(s.All())})
+	if s.attached {
+		return
 	}
+	var add []domain.Source
+	for _, u := range s.All() {
+		if u.Known() {
+			add = append(add, kept(u))
+		}
+	}
+	s.registry.Apply(domain.Revision{Add: add})
 }
 
 // Find returns the first tool that has one of the names, with the catalog that offers it.
