@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // catalog is what a server offers, as it said itself: items of its lists.
@@ -25,6 +26,17 @@ type catalog struct {
 
 // empty reports whether nothing is known of the server.
 func (c *catalog) empty() bool { return c.Protocol == "" }
+
+// named returns the tools by their names: of several with one name the first.
+func (c *catalog) named() map[string]json.RawMessage {
+	tools := map[string]json.RawMessage{}
+	for _, raw := range c.Tools {
+		if name, err := rawjson.String(rawjson.Member(raw, "name")); err == nil && tools[name] == nil {
+			tools[name] = raw
+		}
+	}
+	return tools
+}
 
 // files keeps what is known of one server from run to run: its last catalog, so that
 // its tools are listed while it starts or fails, and the pins of its tools.

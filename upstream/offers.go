@@ -131,12 +131,7 @@ func (o *offers) load(ctx context.Context, l *link, conn *connection) error {
 
 // adopt offers what is in a catalog.
 func (o *offers) adopt(c catalog) {
-	tools := map[string]json.RawMessage{}
-	for _, raw := range c.Tools {
-		if name, err := rawjson.String(rawjson.Member(raw, "name")); err == nil && tools[name] == nil {
-			tools[name] = raw
-		}
-	}
+	tools := c.named()
 	changed, err := o.files.compare(tools)
 	if err != nil {
 		o.problem("the pins of its tools cannot be read or kept", err)
@@ -186,8 +181,7 @@ func (o *offers) followPins() {
 		return
 	}
 	p, _ := o.files.pins() // those that cannot be read approve of nothing
-	for _, raw := range c.Tools {
-		name, _ := rawjson.String(rawjson.Member(raw, "name"))
+	for name, raw := range c.named() {
 		if _, ok := held[name]; ok && p[name].Hash == newPin(raw).Hash {
 			o.adopt(c)
 			return
@@ -219,17 +213,12 @@ func (o *offers) Approve(tools []string) error {
 	o.mu.Lock()
 	c := o.catalog
 	o.mu.Unlock()
-	now := pins{}
-	for _, raw := range c.Tools {
-		name, err := rawjson.String(rawjson.Member(raw, "name"))
-		if _, twice := now[name]; err == nil && !twice && slices.Contains(tools, name) {
-			now[name] = newPin(raw)
-		}
-	}
+	now, listed := pins{}, c.named()
 	for _, name := range tools {
-		if _, ok := now[name]; !ok {
+		if listed[name] == nil {
 			return fmt.Errorf("server %s lists no tool %q", o.name, brief.Name(name))
 		}
+		now[name] = newPin(listed[name])
 	}
 	if _, err := o.files.changePins(func(p pins) { maps.Copy(p, now) }); err != nil {
 		return err
@@ -238,14 +227,9 @@ func (o *offers) Approve(tools []string) error {
 	return nil
 }
 
-// ToolNames returns the names that the server gives its tools.
-func (o *offers) ToolNames() (names []string) {
+// ToolNames returns the names that the server gives its tools, in order.
+func (o *offers) ToolNames() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, raw := range o.catalog.Tools {
-		if name, err := rawjson.String(rawjson.Member(raw, "name")); err == nil {
-			names = append(names, name)
-		}
-	}
-	return names
+	return slices.Sorted(maps.Keys(o.catalog.named()))
 }

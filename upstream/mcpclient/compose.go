@@ -65,29 +65,28 @@ func (p *peer) appendParams(b []byte, req *Request, given []byte, id int64) ([]b
 		given = rawjson.Without(given, "_meta")
 	case !p.modern && req.Progress == nil:
 		return append(b, given...), nil
+	default:
+		meta = []byte("{}")
+	}
+	logLevel := p.logLevel
+	meta, err := rawjson.Edit(meta, func(name, value []byte) []byte {
+		switch string(name) {
+		case "progressToken":
+			return nil
+		case mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, mcp.MetaKeyClientCapabilities:
+			if p.modern {
+				return nil
+			}
+		case mcp.MetaKeyLogLevel:
+			logLevel = nil // that of this request
+		}
+		return value
+	})
+	if err != nil {
+		return nil, fmt.Errorf("_meta: %w", err)
 	}
 	b = append(b, bytes.TrimRight(given[:len(given)-1], " \t")...)
-	b = append(appendMember(b, []byte("_meta"), nil), '{')
-	logLevel := p.logLevel
-	if meta != nil {
-		err := rawjson.Object(meta, func(name, value []byte) error {
-			switch string(name) {
-			case "progressToken":
-				return nil
-			case mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, mcp.MetaKeyClientCapabilities:
-				if p.modern {
-					return nil
-				}
-			case mcp.MetaKeyLogLevel:
-				logLevel = nil // that of this request
-			}
-			b = appendMember(b, name, value)
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("_meta: %w", err)
-		}
-	}
+	b = append(appendMember(b, []byte("_meta"), nil), meta[:len(meta)-1]...)
 	if req.Progress != nil {
 		b = strconv.AppendInt(appendMember(b, []byte("progressToken"), nil), id, 10)
 	}

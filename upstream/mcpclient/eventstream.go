@@ -52,7 +52,7 @@ func (t *sseTransport) open(ctx context.Context, address string) error {
 
 // follow takes in the messages of the stream until it ends.
 func (t *sseTransport) follow(address string, opened chan<- error) error {
-	resp, err := request(t.ctx, t.http, http.MethodGet, address, t.header, nil)
+	resp, err := t.request(t.ctx, http.MethodGet, address, nil, nil)
 	if err != nil {
 		return fmt.Errorf("opening the stream: %w", err)
 	}
@@ -93,7 +93,7 @@ func sameOrigin(base *url.URL, address string) (*url.URL, error) {
 
 // post sends a message. The response to it comes on the stream.
 func (t *sseTransport) post(ctx context.Context, out *outgoing, _ *call) error {
-	resp, err := request(ctx, t.http, http.MethodPost, t.endpoint, t.header, out)
+	resp, err := t.request(ctx, http.MethodPost, t.endpoint, nil, out)
 	if err != nil {
 		return err
 	}

@@ -230,10 +230,7 @@ func httpError(resp *http.Response, body []byte) *HTTPError {
 // request makes an HTTP request: with a message, or for a stream that goes on
 // after the event lastID.
 func (t *httpTransport) request(ctx context.Context, method string, out *outgoing, lastID string) (*http.Response, error) {
-	header := maps.Clone(t.header)
-	if header == nil {
-		header = http.Header{}
-	}
+	header := http.Header{}
 	if version := t.client.Server().Protocol; version != "" {
 		header.Set(mcp.HeaderProtocolVersion, version)
 	}
@@ -246,11 +243,11 @@ func (t *httpTransport) request(ctx context.Context, method string, out *outgoin
 	if lastID != "" {
 		header.Set(mcp.HeaderLastEventID, lastID)
 	}
-	return request(ctx, t.http, method, t.address, header, out)
+	return t.poster.request(ctx, method, t.address, header, out)
 }
 
 // request makes an HTTP request: with a message, or for a stream.
-func request(ctx context.Context, client *http.Client, method, address string, header http.Header, out *outgoing) (*http.Response, error) {
+func (p *poster) request(ctx context.Context, method, address string, header http.Header, out *outgoing) (*http.Response, error) {
 	body, accept := io.Reader(http.NoBody), "text/event-stream"
 	if out != nil {
 		body, accept = bytes.NewReader(out.msg), "application/json, text/event-stream"
@@ -259,12 +256,13 @@ func request(ctx context.Context, client *http.Client, method, address string, h
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(req.Header, p.header)
 	maps.Copy(req.Header, header)
 	req.Header.Set("Accept", accept)
 	if out != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	return do(client, req)
+	return do(p.http, req)
 }
 
 // maxRedirects bounds how often a message is sent on.

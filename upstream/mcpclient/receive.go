@@ -33,7 +33,7 @@ func (c *Client) receive(from *call, raw []byte, owned bool) {
 	switch {
 	case msg.Response && msg.ID == nil && msg.Failure != nil:
 		if from != nil { // the server could not read the ID
-			from.end(outcome{err: cloneError(msg.Failure)})
+			from.end(outcome{err: jsonrpc.ParseError(slices.Clone(msg.Failure))})
 		}
 	case err != nil:
 	case msg.Response:
@@ -53,7 +53,7 @@ func (c *Client) answered(from *call, msg *jsonrpc.Message, owned bool) {
 	case x == nil:
 		return
 	case msg.Failure != nil:
-		x.end(outcome{err: cloneError(msg.Failure)})
+		x.end(outcome{err: jsonrpc.ParseError(slices.Clone(msg.Failure))})
 	case owned:
 		x.end(outcome{result: msg.Result})
 	default:
@@ -65,10 +65,6 @@ func (c *Client) answered(from *call, msg *jsonrpc.Message, owned bool) {
 	if x.asks {
 		c.calls.answered(x)
 	}
-}
-
-func cloneError(failure json.RawMessage) *jsonrpc.Error {
-	return jsonrpc.ParseError(slices.Clone(failure))
 }
 
 func (c *Client) notified(from *call, msg *jsonrpc.Message) {

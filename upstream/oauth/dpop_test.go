@@ -26,7 +26,7 @@ func TestBound(t *testing.T) {
 			w.Set(func() { w.Nonce = "nonce-2" })
 			w.works(c, "")
 			// A token that was stolen is of no use without the key.
-			kept, err := c.stored(everyone)
+			kept, err := c.grants.Load(everyone, true)
 			if err != nil {
 				t.Fatal(err)
 			}

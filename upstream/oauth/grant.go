@@ -78,15 +78,6 @@ func (c *Client) newGrants() *signin.Grants[grant] {
 	}
 }
 
-// stored returns the grant of an owner as it is kept, or nil if there is none for this upstream as it is configured.
-func (c *Client) stored(o string) (*grant, error) {
-	g, err := c.grants.Load(o, true)
-	if errors.Is(err, signin.ErrNoGrant) {
-		return nil, nil
-	}
-	return g, err
-}
-
 // applies reports whether a grant is for the upstream as it is configured: its address, client and authorization server.
 func (c *Client) applies(g *grant) bool {
 	r, ok := c.trusted(g.Resource)

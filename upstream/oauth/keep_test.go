@@ -61,7 +61,7 @@ func TestOldFiles(t *testing.T) {
 	w := newWorld(t)
 	c := w.client()
 	w.signedIn(c, "")
-	g, err := c.stored(everyone)
+	g, err := c.grants.Load(everyone, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -341,7 +341,7 @@ func TestCanceled(t *testing.T) {
 	w := newWorld(t)
 	c := w.client()
 	w.signedIn(c, "")
-	kept, err := c.stored(everyone)
+	kept, err := c.grants.Load(everyone, true)
 	if err != nil {
 		t.Fatal(err)
 	}

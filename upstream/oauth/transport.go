@@ -180,7 +180,7 @@ func (c *Client) situation(ctx context.Context, n need, fresh bool) (at situatio
 	if at.resource, err = c.discovery.resource(ctx, n.said.Metadata, fresh); err != nil {
 		return at, err
 	}
-	if at.kept, err = c.stored(n.owner); err != nil {
+	if at.kept, err = c.grants.Load(n.owner, true); err != nil && !errors.Is(err, signin.ErrNoGrant) {
 		return at, err
 	}
 	at.issuer, err = c.discovery.issuer(at.resource, at.kept)
