@@ -295,14 +295,11 @@ func (d *decision) plain(file *syntax.File) []string {
 	if file == nil || len(file.Stmts) != 1 || len(d.argv) == 0 {
 		return nil
 	}
-	st, literal := file.Stmts[0], true
+	st := file.Stmts[0]
+	literal := !st.Negated && !st.Background && !st.Coprocess && !st.Disown
 	syntax.Walk(st, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.Stmt:
-			literal = !n.Negated && !n.Background && !n.Coprocess && !n.Disown && len(n.Redirs) == 0
-		case *syntax.CallExpr:
-			literal = literal && len(n.Assigns) == 0
-		case nil, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.Comment:
+		switch n.(type) {
+		case nil, *syntax.Stmt, *syntax.CallExpr, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.Comment:
 		default:
 			literal = false
 		}
@@ -310,7 +307,7 @@ func (d *decision) plain(file *syntax.File) []string {
 	})
 	name := d.argv[0].s
 	builtin := d.p.builtin(name)
-	if !literal || name == "" || builtin && !d.p.alike(name) {
+	if !literal || name == "" || builtin && !d.p.programToo(name) {
 		return nil
 	}
 	var argv []string
@@ -323,9 +320,9 @@ func (d *decision) plain(file *syntax.File) []string {
 	return argv
 }
 
-// alike reports whether a builtin is, without options and escapes, no different as a program, and that may
+// programToo reports whether a builtin is, without options and escapes, no different as a program, and that may
 // start by the lists.
-func (p *Policy) alike(name string) bool {
+func (p *Policy) programToo(name string) bool {
 	listed := func(r *rule) bool { return r.text == name }
 	return slices.Contains([]string{"true", "false", "echo"}, name) && len(p.denied) == 0 && (p.any || slices.ContainsFunc(p.allowed, listed))
 }

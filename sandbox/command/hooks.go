@@ -7,10 +7,6 @@ import (
 	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
-// shells lists the shells whose language is checked: bash, and those that know
-// less. Others (zsh, fish) read the same text differently.
-var shells = []string{"sh", "bash", "dash", "ash", "rbash"}
-
 // tar checks the archive and where an extraction goes.
 func (u *use) tar() {
 	extracts := u.in.given("x", "extract", "get")

@@ -201,10 +201,7 @@ func ownFile(path string) os.FileInfo {
 }
 
 // MultiCall reports whether a file of this name is many programs, distinguished by their names.
-func MultiCall(base string) bool {
-	const names = ` busybox toybox coreutils systemctl kmod lvm mtools git box uutils rustup volta-shim pyenv mise asdf ccache snap `
-	return strings.Contains(names, " "+base+" ")
-}
+func MultiCall(base string) bool { return isListed("programs of many names", base, unknown) }
 
 // Words returns the words of an entry. * as the last stands for any further arguments, as
 // no word does.

@@ -116,21 +116,16 @@ func (s script) awk() {
 		s.c.spelled(s.sh, s.text, "the script of awk")
 	}
 	for i, file := range slices.Concat(reads, writes) {
-		s.awkFile(quoted, file[1], i >= len(reads))
-	}
-}
-
-// awkFile checks the file that is the string of this number.
-func (s script) awkFile(quoted []string, number string, write bool) {
-	i, err := strconv.Atoi(number)
-	switch {
-	case err != nil || strings.Contains(quoted[i], `\`):
-		if s.c.p.Paths.Write != nil || s.c.p.InlineCode == Deny {
-			s.refuse("path", "the awk program names a file that is known only when it runs")
+		n, err := strconv.Atoi(file[1])
+		switch {
+		case err != nil || strings.Contains(quoted[n], `\`):
+			if s.c.p.Paths.Write != nil || s.c.p.InlineCode == Deny {
+				s.refuse("path", "the awk program names a file that is known only when it runs")
+			}
+		case strings.HasPrefix(quoted[n], "/inet"):
+			s.refuse("network", "the awk program opens a network connection")
+		default:
+			s.c.path(s.sh, text(quoted[n]), "awk program", i >= len(reads))
 		}
-	case strings.HasPrefix(quoted[i], "/inet"):
-		s.refuse("network", "the awk program opens a network connection")
-	default:
-		s.c.path(s.sh, text(quoted[i]), "awk program", write)
 	}
 }

@@ -285,17 +285,15 @@ func (c *checker) redir(sh *shell, r *syntax.Redirect) {
 		c.vars.place = r
 		c.vars.assign(sh, name, number, false)
 	}
-	stdin, input := unknown, r.N != nil && r.N.Value == "0"
-	switch r.Op {
-	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.WordHdoc, syntax.Hdoc, syntax.DashHdoc:
-		input = input || r.N == nil
-	}
+	stdin, input := unknown, r.N == nil || r.N.Value == "0"
 	switch r.Op {
 	case syntax.RdrIn:
 		stdin = c.output(c.fed[c.target(sh, r.Word, false)])
 	case syntax.RdrInOut, syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+		input = input && (r.N != nil || r.Op == syntax.RdrInOut)
 		c.target(sh, r.Word, true)
 	case syntax.DplIn, syntax.DplOut:
+		input = input && (r.N != nil || r.Op == syntax.DplIn)
 		if lit, ok := r.Word.Parts[0].(*syntax.Lit); ok && strings.HasPrefix(lit.Value, "-") && (lit.Value != "-" || len(r.Word.Parts) > 1) {
 			c.refuse("ambiguous", "a word is glued to >&-, which bash reads apart", "put a space after >&-")
 		} else if !numeric(c.value(sh, r.Word)) {

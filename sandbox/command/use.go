@@ -197,7 +197,7 @@ func (u *use) scriptOperand(kind string) {
 	}
 	u.inline = true
 	switch s := rest[0].s; {
-	case u.text && (!slices.Contains(shells, u.name) || s != "" && (s[0] == '-' || s[0] == '+')):
+	case u.text && (!isListed("shells", u.name, unknown) || s != "" && (s[0] == '-' || s[0] == '+')):
 		u.script(rest[0], "-c")
 		u.c.spelled(u.sh, rest[0].s, "the code given to "+u.name)
 	case u.text:
@@ -227,7 +227,7 @@ func (u *use) runFile(kind string, file arg) {
 func (u *use) code(left []arg) {
 	switch {
 	case u.inline || len(u.in.rest) > 0 || len(left) > 0 && !left[0].is("-"):
-	case slices.Contains(shells, u.name) && u.sh.stdin.exact():
+	case isListed("shells", u.name, unknown) && u.sh.stdin.exact():
 		u.c.shellText(u.sh, u.sh.stdin, nil, u.name+" on its standard input", u.name == "bash")
 	default:
 		u.script(text("standard input"), "without a file")
