@@ -396,10 +396,15 @@ func (f *files) name(sh *shell, word string, write bool, what string) {
 
 // spelled checks every name in text that is code.
 func (f *files) spelled(sh *shell, code, what string) {
-	for _, found := range codeNames().FindAllStringSubmatch(code, -1) {
-		if before, name := found[1], found[2]; before == "" || !strings.Contains(")]}", before) { // there it is a member of something
-			f.candidate(sh, name, true, what)
+	apart := func(r rune) bool {
+		inName := r > 0x7f || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' || strings.ContainsRune("._/~+%-", r)
+		return !inName && !strings.ContainsRune(")]}", r)
+	}
+	for name := range strings.FieldsFuncSeq(code, apart) {
+		if i := strings.IndexAny(name, ")]}"); i >= 0 {
+			name = name[:i] // what follows is a member of something
 		}
+		f.candidate(sh, name, true, what)
 	}
 	if decoded := codeEscapes().ReplaceAllStringFunc(code, unescape); decoded != code {
 		f.spelled(sh, decoded, what)
@@ -409,8 +414,6 @@ func (f *files) spelled(sh *shell, code, what string) {
 var (
 	// elsewhere matches addresses of the web, and what a pattern excludes.
 	elsewhere = lazyregexp.New(`://|^:?!|^:\^|^:\(exclude`)
-	// codeNames matches what may be a path in code, with the character before it.
-	codeNames = lazyregexp.New(`(^|[^\w./~+%\x{80}-\x{10ffff}-])([\w./~+%\x{80}-\x{10ffff}-]+)`)
 	// codeEscapes matches characters in strings of most languages.
 	codeEscapes = lazyregexp.New(`\\(?:x[0-7][0-9a-fA-F]|x\{[0-7][0-9a-fA-F]\}|u00[0-7][0-9a-fA-F]|[01][0-7][0-7])`)
 )

@@ -31,6 +31,10 @@ type expander struct {
 func (c *checker) words(sh *shell, list []*syntax.Word) []arg {
 	out := make([]arg, 0, len(list)+2)
 	for _, w := range list {
+		if s := w.Lit(); s != "" && !strings.ContainsAny(s, "\\*?[{~\x01\x02\x03\x04\x05\x06") {
+			out = append(out, text(s))
+			continue
+		}
 		out = append(out, c.word(sh, w)...)
 	}
 	return out
