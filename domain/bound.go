@@ -86,7 +86,8 @@ func (b *bounds) result(r *ToolResult, maxChars int) error {
 	kept := b.keep(string(encoded))
 	if b.strict {
 		r.Content = append(slices.Clone(r.Content), Content{Type: TextContent, Text: fmt.Sprintf(
-			"%s: the structured result has %s characters; at most %s are allowed. Read it with %s.", b.name, brief.Thousands(n), brief.Thousands(maxChars), kept.Call(1))})
+			"%s: the structured result has %s characters; at most %s are allowed. Read it with %s.",
+			b.name, brief.Thousands(n), brief.Thousands(maxChars), kept.Call(1))})
 	}
 	b.replace(r, kept)
 	return nil

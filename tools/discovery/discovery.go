@@ -94,7 +94,8 @@ func (f finder) searchTool() domain.Tool {
 		Description: "Find tools of the connected MCP servers by what they do, in plain words. Returns the best, " +
 			"with their arguments (? may be left out, [] a list, {} an object) and the schema of the first; mcp_info has the others, mcp_exec calls them. " +
 			"Use it first when no listed tool fits the task.",
-		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "find tools of other MCP servers by what they do", Target: []string{"query", "server"},
+		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "find tools of other MCP servers by what they do",
+		Target: []string{"query", "server"},
 	}, f.search)
 }
 
