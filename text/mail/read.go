@@ -35,7 +35,6 @@ type Body struct {
 	Source      string           // text/html or text/plain: what Text was made of; "" if there is no text
 	Warnings    []string         // what is missing or may be wrong
 	Attachments []AttachmentInfo // also those of messages in the message
-	Quoted      int              // characters of quoted text that was left out
 }
 
 // Read returns what a message in format=full says: its text, or with html the HTML without scripts and what readers do not see.
@@ -266,7 +265,7 @@ func (r *reader) leaf(n *node) (text, error) {
 	case rich:
 		marked := decoded
 		if decoded = shown(decoded); r.written {
-			decoded = r.unquoted(shown(markQuotes(marked)), decoded)
+			decoded = unquoted(shown(markQuotes(marked)), decoded)
 		}
 	default:
 		if decoded = newLines.Replace(decoded); n.media == "text/enriched" {
@@ -276,19 +275,18 @@ func (r *reader) leaf(n *node) (text, error) {
 			decoded = unflow(decoded, strings.EqualFold(parameter(kind, "delsp"), "yes"))
 		}
 		if decoded = html.Plain(decoded); r.written {
-			decoded = r.unquoted(decoded, decoded)
+			decoded = unquoted(decoded, decoded)
 		}
 	}
 	return text{strings.Trim(decoded, "\n \t"), rich}, nil
 }
 
 // unquoted returns what a text with marks says without quotes; whole if there are none.
-func (r *reader) unquoted(marked, whole string) string {
-	text, n := Written(marked)
-	if r.body.Quoted += n; n == 0 {
-		return whole
+func unquoted(marked, whole string) string {
+	if text, n := Written(marked); n > 0 {
+		return text
 	}
-	return text
+	return whole
 }
 
 // data returns the body of a part, unless that is too much.
