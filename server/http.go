@@ -298,13 +298,12 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 		http.Error(w, "too many streams; close some, or try again later", http.StatusServiceUnavailable)
 		return
 	}
-	if id := r.Header.Get(mcp.HeaderLastEventID); id != "" && h.resume(w, r, who, ses, id) {
-		h.server.streams.Release(ses.owner, 1)
-		h.sessions.release(ses)
-		return
-	}
 	h.streams.Add(1)
 	s := &stream{handler: h, session: ses, who: who}
+	if id := r.Header.Get(mcp.HeaderLastEventID); id != "" && h.resume(w, r, who, ses, id) {
+		s.release()
+		return
+	}
 	s.begin(w, r)
 }
 
