@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolserver/toolserver/domain/lazyregexp"
 	"github.com/toolserver/toolserver/sandbox/broker"
 	"github.com/toolserver/toolserver/sandbox/command"
 	"github.com/toolserver/toolserver/sandbox/confine"
@@ -233,42 +234,24 @@ func first(list []string) string {
 	return text
 }
 
+// inQuotes matches what a message quotes.
+var inQuotes = lazyregexp.New("'[^']*'|\"[^\"]*\"|‘[^’]*’|`[^']*'")
+
 // pathsIn returns what may be paths in a message: what is quoted, and the words
 // and the parts between colons.
 func pathsIn(line string) (paths []string) {
-	add := func(text string) {
-		if containsAny(text, fileRefusals) {
-			return
-		}
-		text = strings.Trim(text, " \t\r\n\"'`‘’“”,;:()[]")
-		if text != "" && len(text) < 4096 && !strings.ContainsAny(text, "\x00\n") {
-			paths = append(paths, text)
-		}
-	}
-	for _, quotes := range [][2]string{{"'", "'"}, {`"`, `"`}, {"‘", "’"}, {"`", "'"}} {
-		if _, rest, ok := strings.Cut(line, quotes[0]); ok {
-			if inside, _, ok := strings.Cut(rest, quotes[1]); ok {
-				add(inside)
-			}
-		}
-	}
 	// What a message begins with is mostly the program that wrote it.
 	first, rest, said := strings.Cut(line, ": ")
 	if !said {
 		first, rest = "", line
 	}
-	for _, text := range []string{rest, first} {
-		for word := range strings.FieldsSeq(text) {
-			if strings.Contains(word, "/") {
-				add(word)
-			}
+	words := slices.DeleteFunc(strings.Fields(rest+" "+first), func(word string) bool { return !strings.Contains(word, "/") })
+	_, name, _ := strings.Cut(first, " ") // "open .env: permission denied"
+	for _, text := range slices.Concat(inQuotes().FindAllString(line, -1), words, strings.Split(rest, ": "), []string{name}) {
+		path := strings.Trim(text, " \t\r\n\"'`‘’“”,;:()[]")
+		if path != "" && len(path) < 4096 && !strings.ContainsAny(path, "\x00\n") && !containsAny(text, fileRefusals) {
+			paths = append(paths, path)
 		}
-	}
-	for part := range strings.SplitSeq(rest, ": ") {
-		add(part)
-	}
-	if _, name, ok := strings.Cut(first, " "); ok { // "open .env: permission denied"
-		add(name)
 	}
 	return paths[:min(len(paths), 32)]
 }
