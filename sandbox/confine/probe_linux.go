@@ -164,7 +164,7 @@ func (s Spec) Missing(have Support) []Gap {
 // writtenProgramDir returns a directory of the system whose programs may be written
 // although there is a list of programs, or "".
 func (p *plan) writtenProgramDir() string {
-	for _, dir := range programDirs {
+	for _, dir := range ofSystem("programs") {
 		dir, err := filepath.EvalSymlinks(dir)
 		written := func(g grant) bool {
 			return g.rights&canWrite != 0 && (pathguard.Within(g.path, dir) || pathguard.Within(dir, g.path))

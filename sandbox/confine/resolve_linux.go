@@ -40,10 +40,10 @@ func (s Spec) resolve() (*plan, error) {
 		}
 		p.programs = slices.DeleteFunc(p.programs, func(dir string) bool { return inAny(dir, s.ExecDirs) })
 	}
-	for _, g := range system {
-		for path := range strings.FieldsSeq(g.paths) {
+	for kind, give := range system {
+		for _, path := range ofSystem(kind) {
 			if path, err := filepath.EvalSymlinks(path); err == nil {
-				p.grant(g.rights, path)
+				p.grant(give, path)
 			}
 		}
 	}
@@ -146,26 +146,27 @@ func ProgramDirs() (dirs []string) {
 			dirs = append(dirs, path)
 		}
 	}
-	for _, dir := range slices.Concat(programDirs, filepath.SplitList(os.Getenv("PATH"))) {
+	for _, dir := range slices.Concat(ofSystem("programs"), filepath.SplitList(os.Getenv("PATH"))) {
 		if filepath.IsAbs(dir) && filepath.Clean(dir) != "/" {
 			add(dir)
 		}
 	}
+	names, modules := ofSystem("names"), ofSystem("modules")
 	var walk func(dir string, depth int)
 	walk = func(dir string, depth int) {
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {
 			path := filepath.Join(dir, e.Name())
 			switch {
-			case !e.IsDir() || slices.ContainsFunc(moduleNames, func(m string) bool { return strings.HasPrefix(e.Name(), m) }):
-			case slices.Contains(programNames, e.Name()):
+			case !e.IsDir() || slices.ContainsFunc(modules, func(m string) bool { return strings.HasPrefix(e.Name(), m) }):
+			case slices.Contains(names, e.Name()):
 				add(path)
 			case depth > 1:
 				walk(path, depth-1)
 			}
 		}
 	}
-	for _, tree := range programTrees {
+	for _, tree := range ofSystem("tree") {
 		walk(tree, programDepth)
 	}
 	return dirs
