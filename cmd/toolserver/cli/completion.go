@@ -68,48 +68,42 @@ func (c *toolCommand) complete(_ *cobra.Command, args []string, word string) (wo
 
 // complete completes the last word of the command line of a tool.
 func (l *toolLine) complete(args []string, word string) (names []string, _ cobra.ShellCompDirective) {
-	if !slices.Contains(args, "--") {
-		name, _, hasValue := strings.Cut(word, "=")
-		switch {
-		case hasValue && strings.HasPrefix(name, "--"):
-			return l.completeFlag(l.lookup(name))
-		case strings.HasPrefix(word, "-"):
-			_ = l.ParseFlags(nil) // adds the flags of the program
-			l.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name+"\t"+f.Usage) })
-			return names, cobra.ShellCompDirectiveNoFileComp
-		}
-		if len(args) > 0 {
-			if f := l.lookup(args[len(args)-1]); f != nil && f.NoOptDefVal == "" {
-				return l.completeFlag(f)
-			}
+	_ = l.ParseFlags(nil) // adds the flags of the program
+	name, _, hasValue := strings.Cut(word, "=")
+	switch {
+	case slices.Contains(args, "--"):
+	case hasValue && strings.HasPrefix(name, "--"):
+		return completeFlag(l.lookup(name))
+	case strings.HasPrefix(word, "-"):
+		l.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name+"\t"+f.Usage) })
+		return names, cobra.ShellCompDirectiveNoFileComp
+	case len(args) > 0:
+		if f := l.lookup(args[len(args)-1]); f != nil && f.NoOptDefVal == "" {
+			return completeFlag(f)
 		}
 	}
 	_ = l.ParseFlags(args) // what is not valid yet may become so
 	open := l.open()
-	n := len(l.Flags().Args())
-	switch {
-	case n < len(open):
-		return values(open[n])
-	case len(open) > 0 && open[len(open)-1].Type == "array":
-		return values(open[len(open)-1])
+	last, n := len(open)-1, len(l.Flags().Args())
+	if n <= last || last >= 0 && open[last].Type == "array" {
+		return values(open[min(n, last)])
 	}
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
 // lookup returns the flag that a word names, or nil.
 func (l *toolLine) lookup(word string) *pflag.Flag {
-	_ = l.ParseFlags(nil) // adds the flags of the program
 	if name, ok := strings.CutPrefix(word, "--"); ok {
 		return l.Flags().Lookup(name)
 	}
-	if name, ok := strings.CutPrefix(word, "-"); ok && len(name) == 1 {
-		return l.Flags().ShorthandLookup(name)
+	if len(word) == 2 && word[0] == '-' {
+		return l.Flags().ShorthandLookup(word[1:])
 	}
 	return nil
 }
 
 // completeFlag completes the value of a flag.
-func (l *toolLine) completeFlag(f *pflag.Flag) ([]string, cobra.ShellCompDirective) {
+func completeFlag(f *pflag.Flag) ([]string, cobra.ShellCompDirective) {
 	if f == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -25,10 +25,7 @@ import (
 func configCommand(g *globals) *cobra.Command {
 	return group("config",
 		command("init [FILE]", nil, func(cmd *cobra.Command, args []string) error {
-			path := "toolserver.yaml"
-			if len(args) == 1 {
-				path = args[0]
-			}
+			path := fileIn(args)
 			switch {
 			case path == "-" && g.json:
 				return usage(errors.New("the configuration to start from is YAML with comments, which --json cannot print"))
@@ -103,7 +100,7 @@ func trustCommand(g *globals) *cobra.Command {
 		case revoke:
 			return untrust(cmd.OutOrStdout(), args, g.json)
 		}
-		trust, cfg, err := config.TrustContent(fileToTrust(args), g.dirs)
+		trust, cfg, err := config.TrustContent(fileIn(args), g.dirs)
 		if err != nil {
 			return err
 		}
@@ -123,7 +120,8 @@ func untrustCommand(g *globals) *cobra.Command {
 	return command("untrust [FILE]", nil, func(cmd *cobra.Command, args []string) error { return untrust(cmd.OutOrStdout(), args, g.json) })
 }
 
-func fileToTrust(args []string) string {
+// fileIn returns the file that arguments name, by default that of the current directory.
+func fileIn(args []string) string {
 	if len(args) == 1 {
 		return args[0]
 	}
@@ -149,7 +147,7 @@ func printTrusted(w io.Writer, trust config.Trust, cfg *config.Loaded) {
 }
 
 func untrust(w io.Writer, args []string, asJSON bool) error {
-	file := fileToTrust(args)
+	file := fileIn(args)
 	trusted, err := config.Untrust(file)
 	if err != nil {
 		return err
