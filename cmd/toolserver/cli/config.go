@@ -232,13 +232,11 @@ func (f *addFlags) complete(s *upstream.Settings, argv []string) (err error) {
 			s.Args = nil
 		}
 	}
-	if s.Env, err = pairs("--env", "NAME=VALUE", f.env, "="); err != nil {
-		return err
-	}
-	if s.Headers, err = pairs("--header", "Name: value", f.headers, ":"); err != nil {
-		return err
-	}
-	if s.Identity, err = pairs("--identity", "ARGUMENT=name", f.identity, "="); err != nil {
+	var wrong [3]error
+	s.Env, wrong[0] = pairs("--env", "NAME=VALUE", f.env, "=")
+	s.Headers, wrong[1] = pairs("--header", "Name: value", f.headers, ":")
+	s.Identity, wrong[2] = pairs("--identity", "ARGUMENT=name", f.identity, "=")
+	if err := cmp.Or(wrong[:]...); err != nil {
 		return err
 	}
 	if f.disabled {
