@@ -107,7 +107,7 @@ func fold(s string) string {
 // the words of tools are few: a stemmer such as Porter's folds what should stay
 // apart, such as organ and organization.
 func stem(w string) string {
-	if len(w) < 4 || !isASCIILetters(w) {
+	if len(w) < 4 || strings.ContainsFunc(w, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		return w
 	}
 	switch {
@@ -142,15 +142,6 @@ func stem(w string) string {
 
 // hissing are the ends of words after which a plural is es.
 var hissing = []string{"ss", "sh", "ch", "x", "zz"}
-
-func isASCIILetters(w string) bool {
-	for i := range len(w) {
-		if w[i] < 'a' || w[i] > 'z' {
-			return false
-		}
-	}
-	return true
-}
 
 func hasVowel(w string) bool { return strings.ContainsAny(w, "aeiouy") }
 
