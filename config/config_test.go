@@ -97,8 +97,8 @@ func TestSandbox(t *testing.T) {
 		"sandbox: {unprotected: [.vscod]}\n":       `sandbox.unprotected[0]: nothing is protected as ".vscod"; did you mean .vscode?`,
 		"tools: {edit_file: {hardlinks: allow}}\n": `unknown key "hardlinks" in tools.edit_file; known keys: enabled, timeout,`,
 		"tools: {read_file: {hardlinks: maybe}}\n": "hardlinks",
-		"sandbox:\n  ask: [writes, command]\n":     `2:17: sandbox.ask[1] must be commands, writes or network, not "command"; did you mean "commands"?`,
-		"sandbox: {enforcement: strict}\n":         `1:24: sandbox.enforcement must be required, best_effort or parse_only`,
+		"sandbox:\n  ask: [writes, command]\n":     `2:17: sandbox.ask[1] must be one of commands, writes, network, not "command"; did you mean commands?`,
+		"sandbox: {enforcement: strict}\n":         `1:24: sandbox.enforcement must be one of required, best_effort, parse_only`,
 		"sandbox: {network: off}\n":                "1:20: sandbox.network",
 		"sandbox: {limits: {memory: 10M}}\n":       "1:28: sandbox.limits.memory",
 	} {

@@ -22,7 +22,7 @@ func TestSlips(t *testing.T) {
 		`working_directory: "C:\Users\ann"`:               `1:1: invalid YAML: a backslash in double quotes begins an escape; write paths of Windows in single quotes, or with /`,
 		`working_directory: "C:\Projects"`:                `a backslash in double quotes begins an escape`,
 		`working_directory: "C:\temp"`:                    `a backslash in double quotes begins an escape`,
-		`linkedin: {interval: 2000}`:                      `must be from 0s to 1m, not 2000 seconds`,
+		`linkedin: {interval: 2000}`:                      `must be at most 1m, not 2000 seconds`,
 	} {
 		if _, err := load(t, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %s", text, err, want)

@@ -86,7 +86,7 @@ func TestArguments(t *testing.T) {
 		{args: `{"query":"go","count":1.5}`, err: `search: count must be an integer, not 1.5`},
 		{args: `{"query":"go","count":"many"}`, err: `search: count must be an integer, not the string "many"`},
 		{args: `{"query":"go","sites":[1]}`, err: `search: sites[0] must be a string, not 1`},
-		{args: `{"query":"go","sites":["a","b","c","d"]}`, err: `search: sites must have at most 3 elements`},
+		{args: `{"query":"go","sites":["a","b","c","d"]}`, err: `search: sites must have at most 3 items, not 4`},
 		{args: `{"query":"go","sort":"dat"}`, err: `search: sort must be one of relevance, date, not the string "dat"; did you mean date?`},
 		{args: `{"query":"go","cuont":1}`, err: `search: cuont is not a known argument; did you mean count?`},
 		{args: `{"q":"go","to":1,"head_limit":2}`, err: `search: head_limit is not a known argument; known: query, count, sites, safe, sort, ratio, ranges, env; q is not a known argument; query is required; to is not a known argument; did you mean ranges[].to?`},

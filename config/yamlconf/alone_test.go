@@ -24,7 +24,7 @@ func TestAlone(t *testing.T) {
 	for text, want := range map[string]any{
 		"{}": gate{State: "shut"}, "gate:": gate{State: "shut"}, "gate: open": gate{State: "open"},
 		"gate: {only: [a, b]}": gate{Only: []string{"a", "b"}}, "gate: {only: []}": gate{Only: []string{}},
-		"gate: ajar":          `1:7: gate must be open or shut, not "ajar"`,
+		"gate: ajar":          `1:7: gate must be one of open, shut, not "ajar"`,
 		"gate: [a]":           "1:7: gate must be a mapping of keys to values, not a list; write it as in gate: {only: [...]}",
 		"gate: {}":            "1:7: gate: has no only",
 		"gate: {state: open}": `1:8: unknown key "state" in gate; known keys: only`,

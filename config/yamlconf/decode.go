@@ -244,8 +244,8 @@ func (d *decoder) list(n *yaml.Node, t *structschema.Type, r structschema.Rules,
 }
 
 func (d *decoder) checkCount(n *yaml.Node, t *structschema.Type, r structschema.Rules, path string, out reflect.Value) {
-	if !r.Allows(t, out) {
-		d.errorf(n, "%s: the number of %s must be %s, not %d", path, t.Kind.Counted(), r.Limits(), out.Len())
+	if problem := r.Problem(t, out, ""); problem != "" {
+		d.errorf(n, "%s %s", path, problem)
 	}
 }
 

@@ -23,7 +23,7 @@ func TestLargeInputs(t *testing.T) {
 		"escapes":         {fill("labels: {a: \"", "$${", "\"}"), ""},
 		"open reference":  {fill("labels: {a: \"", "${", "\"}"), "has no closing }"},
 		"long reference":  {fill("labels: {a: \"${", "X", "}\"}"), "is not set"},
-		"long name":       {fill("server: {name: ", "x", "}"), "the number of characters"},
+		"long name":       {fill("server: {name: ", "x", "}"), "must have at most 20 characters"},
 		"long key":        {fill("? ", "x", "\n: 1"), "unknown key"},
 		"long map key":    {fill("env: {? ", "x", " : [1]}"), "must be text"},
 		"many items":      {"tools: {bash: {allowed_commands: [" + strings.Repeat("a,", 250_000) + "]}}", "more than 250000 values"},

@@ -10,11 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/toolserver/toolserver/domain/nearest"
 	"github.com/toolserver/toolserver/domain/structschema"
 )
 
@@ -43,7 +41,12 @@ func (d *decoder) scalar(n *yaml.Node, t *structschema.Type, r structschema.Rule
 	case err != nil:
 		d.wrongType(n, t, r, path)
 	case !r.Allows(t, v):
-		d.forbidden(n, v, t, r, path)
+		given := shown(n, r)
+		if t.Kind == structschema.Duration && n.ShortTag() == "!!int" {
+			given += " seconds"
+		}
+		r.Secret = r.Secret || expanded // so that no word is compared with it
+		d.errorf(n, "%s %s", path, r.Problem(t, v, given))
 	default:
 		out.Set(v)
 		if t.Kind == structschema.Duration {
@@ -154,28 +157,6 @@ func (d *decoder) wrongType(n *yaml.Node, t *structschema.Type, r structschema.R
 		}
 	}
 	d.errorf(n, "%s must be %s, not %s%s", subject(path), looks(t), shown(n, r), hint)
-}
-
-// forbidden reports a value of the right type that breaks a rule.
-func (d *decoder) forbidden(n *yaml.Node, v reflect.Value, t *structschema.Type, r structschema.Rules, path string) {
-	switch {
-	case t.Kind != structschema.String:
-		unit := ""
-		if t.Kind == structschema.Duration && n.ShortTag() == "!!int" {
-			unit = " seconds"
-		}
-		d.errorf(n, "%s must be %s, not %s%s", path, r.Limits(), shown(n, r), unit)
-	case r.Enum != nil && !slices.Contains(r.Enum, v.String()):
-		near := ""
-		if word, ok := nearest.Word(n.Value, r.Enum); ok && !r.Secret {
-			near = fmt.Sprintf("; did you mean %q?", word)
-		}
-		last := len(r.Enum) - 1
-		words := strings.TrimPrefix(strings.Join(r.Enum[:last], ", ")+" or "+r.Enum[last], " or ")
-		d.errorf(n, "%s must be %s, not %s%s", path, words, shown(n, r), near)
-	default:
-		d.errorf(n, "%s: the number of %s must be %s, not %d", path, t.Kind.Counted(), r.Limits(), utf8.RuneCountInString(v.String()))
-	}
 }
 
 // looks says what a value of the type looks like, after "must be".

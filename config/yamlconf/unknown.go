@@ -2,8 +2,7 @@ package yamlconf
 
 import (
 	"cmp"
-	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -19,39 +18,24 @@ const maxMeant = 3
 // key that was probably meant, which may be one of another section, or else with those
 // that there are.
 func (d *decoder) unknownKey(key *yaml.Node, word, path string, t *structschema.Type) {
-	hint := "known keys: " + strings.Join(names(t.Fields), ", ")
-	if meant, help := d.meant(word, path, t); len(meant) > 0 {
-		hint = "did you mean " + strings.Join(meant, ", or ") + "?"
-		if help != "" {
-			hint += " " + help
+	var meant []string
+	near, ok := nearest.Meant(word, t.Named())
+	help := near.Hint
+	switch {
+	case ok:
+		meant = []string{strconv.Quote(near.Name)}
+	case path == "":
+		meant, help = d.elsewhere(word, t)
+	}
+	hint := strings.TrimSpace("did you mean " + strings.Join(meant, ", or ") + "? " + help)
+	if meant == nil {
+		var names []string
+		for _, f := range t.Fields {
+			names = append(names, f.Name)
 		}
+		hint = "known keys: " + strings.Join(names, ", ")
 	}
 	d.errorf(key, "unknown key %q%s; %s", clip(word), in(path), hint)
-}
-
-// meant returns the keys that a word may stand for, with what else to say of the first:
-// what people call a key here, what is spelled like one, and what is a key of another
-// section.
-func (d *decoder) meant(word, path string, t *structschema.Type) (keys []string, help string) {
-	quote := func(f *structschema.Field) []string { return []string{fmt.Sprintf("%q", f.Name)} }
-	if f := called(t.Fields, word); f != nil {
-		return quote(f), f.Hint
-	}
-	if near, ok := nearest.Word(word, names(t.Fields)); ok {
-		return quote(t.Field(near)), ""
-	}
-	var also []string
-	for _, f := range t.Fields {
-		also = append(also, f.Also...)
-	}
-	if near, ok := nearest.Word(word, also); ok {
-		f := called(t.Fields, near)
-		return quote(f), f.Hint
-	}
-	if path != "" {
-		return nil, ""
-	}
-	return d.elsewhere(word, t)
 }
 
 // A section is a struct of the configuration with the path of its keys.
@@ -68,13 +52,13 @@ func (d *decoder) elsewhere(word string, t *structschema.Type) (keys []string, h
 		var below []section
 		for _, s := range level {
 			top, _, _ := strings.Cut(s.path, ".")
-			f := called(s.t.Fields, word)
-			if f != nil && s.path != "" && !seen[top+"."+f.Name] && len(keys) < maxMeant {
-				seen[top+"."+f.Name] = true
-				keys, help = append(keys, join(s.path, f.Name)), cmp.Or(help, f.Hint)
+			named, ok := nearest.Called(word, s.t.Named())
+			if ok && s.path != "" && !seen[top+"."+named.Name] && len(keys) < maxMeant {
+				seen[top+"."+named.Name] = true
+				keys, help = append(keys, join(s.path, named.Name)), cmp.Or(help, named.Hint)
 			}
 			for i := range s.t.Fields {
-				if &s.t.Fields[i] != f {
+				if s.t.Fields[i].Name != named.Name {
 					below = append(below, d.sections(s.path, &s.t.Fields[i])...)
 				}
 			}
@@ -107,25 +91,6 @@ func (d *decoder) sections(path string, f *structschema.Field) (all []section) {
 	}
 	if t.Kind == structschema.Struct {
 		all = append(all, section{path, t})
-	}
-	return all
-}
-
-// called returns the field that has a name, or that people call so, whatever the case
-// and the signs between its words.
-func called(fields []structschema.Field, word string) *structschema.Field {
-	is := func(other string) bool { return nearest.Plain(other) == nearest.Plain(word) }
-	for i := range fields {
-		if f := &fields[i]; is(f.Name) || slices.ContainsFunc(f.Also, is) {
-			return f
-		}
-	}
-	return nil
-}
-
-func names(fields []structschema.Field) (all []string) {
-	for _, f := range fields {
-		all = append(all, f.Name)
 	}
 	return all
 }

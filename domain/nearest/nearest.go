@@ -73,6 +73,39 @@ func folded(s string) []rune {
 	return []rune(strings.ReplaceAll(strings.ToLower(s), "-", "_"))
 }
 
+// A Named is something that has a name, and others that people and models give it.
+type Named struct {
+	Name string
+	Also []string
+	Hint string // what to say to those who use the others
+}
+
+// Called returns the one that has a name, or that people call so, however the name is written.
+func Called(word string, all []Named) (Named, bool) {
+	is := func(other string) bool { return Plain(other) == Plain(word) }
+	if i := slices.IndexFunc(all, func(n Named) bool { return is(n.Name) || slices.ContainsFunc(n.Also, is) }); i >= 0 {
+		return all[i], true
+	}
+	return Named{}, false
+}
+
+// Meant returns the one that a word that is no name probably means: what is called so, or else what is
+// spelled like it, as it is called here or by others.
+func Meant(word string, all []Named) (meant Named, ok bool) {
+	if meant, ok = Called(word, all); ok {
+		return meant, ok
+	}
+	var names, others []string
+	for _, n := range all {
+		names, others = append(names, n.Name), append(others, n.Also...)
+	}
+	if near, ok := Word(word, names); ok {
+		return Named{Name: near}, true
+	}
+	near, _ := Word(word, others)
+	return Called(near, all)
+}
+
 // Plain folds the ways to write a name of several words: case, and what is between them. Of what is too
 // long for a name nothing is left.
 func Plain(name string) string {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/structschema"
 )
 
 // A checker validates a value against the schema of a [Param] in one pass, and
@@ -70,7 +71,7 @@ func (c *checker) value(v any, p *Param) {
 			c.add("", "must be values separated by commas")
 		}
 		if p.bounds == "Length" {
-			c.size(utf8.RuneCountInString(v), "characters", p)
+			c.size(utf8.RuneCountInString(v), structschema.String.Counted(), p)
 		}
 		if p.matches != nil && !p.matches.MatchString(v) {
 			c.add("", "is wrong: does not match pattern '"+strings.ReplaceAll(p.pattern, `\`, `\\`)+"'")
@@ -79,15 +80,15 @@ func (c *checker) value(v any, p *Param) {
 		if p.bounds != "imum" {
 			return
 		}
-		if p.Min != "" && compare(v, json.Number(p.Min)) < 0 {
-			c.add("", "must be at least "+p.Min+", not "+describe(v))
-		}
-		if p.Max != "" && compare(v, json.Number(p.Max)) > 0 {
-			c.add("", "must be at most "+p.Max+", not "+describe(v))
+		switch {
+		case p.Min != "" && compare(v, json.Number(p.Min)) < 0:
+			c.add("", structschema.OutOfBounds("at least", p.Min, "", describe(v)))
+		case p.Max != "" && compare(v, json.Number(p.Max)) > 0:
+			c.add("", structschema.OutOfBounds("at most", p.Max, "", describe(v)))
 		}
 	case []any:
 		if p.bounds == "Items" {
-			c.size(len(v), "elements", p)
+			c.size(len(v), structschema.List.Counted(), p)
 		}
 		for i := 0; p.Items != nil && i < len(v) && !c.full(); i++ {
 			c.within("", i, v[i], p.Items)
@@ -99,18 +100,15 @@ func (c *checker) value(v any, p *Param) {
 
 // size compares the length of a string or array with its bounds, which are
 // integers.
-func (c *checker) size(n int, what string, p *Param) {
+func (c *checker) size(n int, counted string, p *Param) {
 	if p.Min != "" {
-		switch least, _ := strconv.Atoi(p.Min); {
-		case n < least && n == 0 && what == "characters":
-			c.add("", "must not be empty")
-		case n < least:
-			c.add("", "must have at least "+p.Min+" "+what)
+		if least, _ := strconv.Atoi(p.Min); n < least {
+			c.add("", structschema.OutOfBounds("at least", p.Min, counted, strconv.Itoa(n)))
 		}
 	}
 	if p.Max != "" {
 		if most, _ := strconv.Atoi(p.Max); n > most {
-			c.add("", "must have at most "+p.Max+" "+what)
+			c.add("", structschema.OutOfBounds("at most", p.Max, counted, strconv.Itoa(n)))
 		}
 	}
 }

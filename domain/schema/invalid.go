@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/domain/structschema"
 )
 
 // InvalidArguments says how a call's arguments violate the tool's schema.
@@ -68,7 +69,7 @@ func (c *checker) unknown(object map[string]any, p *Param) {
 	}
 	for _, name := range smallest(object, c.most-len(c.found), func(name string, _ any) bool { return !known[name] }) {
 		problem := "is not a known argument"
-		if near, ok := p.meant(name, fields); ok {
+		if near, ok := p.meant(name); ok {
 			problem += "; did you mean " + near
 		} else {
 			problem += list
@@ -80,24 +81,19 @@ func (c *checker) unknown(object map[string]any, p *Param) {
 
 // meant returns the field that an unknown name probably stands for, as a path, since it may
 // be one of the elements of a list, and what there is to say about it.
-func (p *Param) meant(name string, fields []string) (string, bool) {
-	is := func(other string) bool { return nearest.Plain(other) == nearest.Plain(name) }
-	for _, f := range p.Fields {
-		switch {
-		case slices.ContainsFunc(f.near, is):
-			return f.Name + "? " + f.hint, true
-		case slices.ContainsFunc(f.also, is): // it is given twice
-			return f.Name + "?", true
-		}
+func (p *Param) meant(name string) (string, bool) {
+	named := make([]nearest.Named, len(p.Fields))
+	for i, f := range p.Fields {
+		named[i] = nearest.Named{Name: f.Name, Also: slices.Concat(f.also, f.near), Hint: f.hint}
 	}
-	if near, ok := nearest.Word(name, fields); ok {
-		return near + "?", true
+	if near, ok := nearest.Meant(name, named); ok {
+		return strings.TrimSpace(near.Name + "? " + near.Hint), true
 	}
 	for _, f := range p.Fields {
 		if f.Items == nil {
 			continue
 		}
-		if near, ok := f.Items.meant(name, f.Items.fieldNames()); ok {
+		if near, ok := f.Items.meant(name); ok {
 			return f.Name + "[]." + near, true
 		}
 	}
@@ -130,20 +126,12 @@ func nameSet(names []string) map[string]bool {
 }
 
 func notInEnum(value any, enum []any) string {
-	var allowed, words []string
-	for _, v := range enum {
-		allowed = append(allowed, fmt.Sprint(v))
-		if s, ok := v.(string); ok {
-			words = append(words, s)
-		}
+	allowed := make([]string, len(enum))
+	for i, v := range enum {
+		allowed[i] = fmt.Sprint(v)
 	}
-	problem := "must be one of " + strings.Join(allowed, ", ") + ", not " + describe(value)
-	if s, ok := value.(string); ok {
-		if near, ok := nearest.Word(s, words); ok {
-			problem += "; did you mean " + near + "?"
-		}
-	}
-	return problem
+	word, _ := value.(string)
+	return structschema.NotAllowed(describe(value), word, allowed)
 }
 
 func article(typ string) string {

@@ -45,6 +45,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/toolserver/toolserver/domain/nearest"
 )
 
 // Kind says what a value is, for people who write it.
@@ -360,6 +362,15 @@ func (t *Type) Field(name string) *Field {
 	return nil
 }
 
+// Named returns the names of the fields of a struct.
+func (t *Type) Named() []nearest.Named {
+	all := make([]nearest.Named, len(t.Fields))
+	for i, f := range t.Fields {
+		all[i] = nearest.Named{Name: f.Name, Also: slices.Concat(f.Also, f.Near), Hint: f.Hint}
+	}
+	return all
+}
+
 // Leaf returns the type below pointers, lists and maps.
 func (t *Type) Leaf() *Type {
 	for t.Elem != nil {
@@ -372,10 +383,6 @@ func (t *Type) Leaf() *Type {
 func (r Rules) Elements() Rules {
 	r.Min, r.Max, r.One, r.KeyFormat, r.Element = nil, nil, false, "", true
 	return r
-}
-
-func (r Rules) inRange(n float64) bool {
-	return (r.Min == nil || n >= r.Min.N) && (r.Max == nil || n <= r.Max.N)
 }
 
 // Limits puts the bounds in words that follow "must be"; it is empty without
@@ -393,18 +400,62 @@ func (r Rules) Limits() string {
 }
 
 // Allows reports whether v, a value of type t, obeys the rules.
-func (r Rules) Allows(t *Type, v reflect.Value) bool {
+func (r Rules) Allows(t *Type, v reflect.Value) bool { return r.Problem(t, v, "") == "" }
+
+// Problem says how v, a value of type t that a message shows so, breaks the rules, in words that follow
+// its name. It is empty if v obeys them.
+func (r Rules) Problem(t *Type, v reflect.Value, shown string) string {
+	var n float64
 	switch t.Kind {
 	case String:
-		return (r.Enum == nil || slices.Contains(r.Enum, v.String())) && r.inRange(float64(utf8.RuneCountInString(v.String())))
+		if word := v.String(); r.Enum != nil && !slices.Contains(r.Enum, word) {
+			if r.Secret {
+				word = ""
+			}
+			return NotAllowed(shown, word, r.Enum)
+		}
+		n = float64(utf8.RuneCountInString(v.String()))
 	case Int, Duration, Size:
-		return r.inRange(float64(v.Int()))
+		n = float64(v.Int())
 	case Float:
-		return r.inRange(v.Float())
+		n = v.Float()
 	case List, Map:
-		return r.inRange(float64(v.Len()))
+		n = float64(v.Len())
+	default:
+		return ""
 	}
-	return true
+	counted := t.Kind.Counted()
+	if counted != "" {
+		shown = strconv.Itoa(int(n))
+	}
+	switch {
+	case r.Min != nil && n < r.Min.N:
+		return OutOfBounds("at least", r.Min.Text, counted, shown)
+	case r.Max != nil && n > r.Max.N:
+		return OutOfBounds("at most", r.Max.Text, counted, shown)
+	}
+	return ""
+}
+
+// NotAllowed says that a value is none of those that are allowed. Of a word it says which was probably meant.
+func NotAllowed(shown, word string, allowed []string) string {
+	problem := "must be one of " + strings.Join(allowed, ", ") + ", not " + shown
+	if near, ok := nearest.Word(word, allowed); ok {
+		problem += "; did you mean " + near + "?"
+	}
+	return problem
+}
+
+// OutOfBounds says that a number is not within a bound, "at least" or "at most" something; or how many of
+// what a value has.
+func OutOfBounds(limit, bound, counted, shown string) string {
+	switch {
+	case counted == "":
+		return "must be " + limit + " " + bound + ", not " + shown
+	case shown == "0":
+		return "must not be empty"
+	}
+	return "must have " + limit + " " + bound + " " + counted + ", not " + shown
 }
 
 // Keyed is a map that has its own type of element for each key. Its elements are

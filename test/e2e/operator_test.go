@@ -117,7 +117,7 @@ func TestCheckFindsWhatServeRefuses(t *testing.T) {
 		"server: {http: '127.0.0.1:99999'}\n":                            `"127.0.0.1:99999" is not an address`,
 		"server: {http: '0.0.0.0:0'}\n":                                  "0.0.0.0:0 is not a loopback address and no token is configured",
 		"tools: {bash: {timeout: soon}}\n":                               "c.yaml:1:25: tools.bash.timeout must be ",
-		"tools: {bash: {timeout: 25h}}\n":                                "c.yaml:1:25: tools.bash.timeout must be from 1ms to 24h",
+		"tools: {bash: {timeout: 25h}}\n":                                "c.yaml:1:25: tools.bash.timeout must be at most 24h",
 		"tools: {system_info: {mask: ['(']}}\n":                          `c.yaml:1:30: tools.system_info.mask[0]: `,
 		"tools: {bash: {allowed_commands: ['git (']}}\n":                 `c.yaml:1:35: tools.bash.allowed_commands[0]: "git ("`,
 		"tools: {bash: {allowed_commands: ['']}}\n":                      `c.yaml:1:35: tools.bash.allowed_commands[0]: ""`,
