@@ -24,14 +24,13 @@ const notationRef = "#/$defs/"
 
 // Arguments returns the JSON Schema of a struct that is an object with its
 // required fields and no others.
-func (t *Type) Arguments() []byte {
-	return new(writer).structure(t, false, reflect.Value{}).append(nil)
-}
+func (t *Type) Arguments() []byte { return encode(new(writer).structure(t, false, reflect.Value{})) }
 
 // Results is [Type.Arguments], except that the object itself needs no field, and
 // every object may have others.
 func (t *Type) Results() []byte {
-	return (&writer{open: true}).structure(t, false, reflect.Value{})[:2].append(nil) // type and properties
+	s := (&writer{open: true}).structure(t, false, reflect.Value{})
+	return encode(&schema{Type: s.Type, Properties: s.Properties})
 }
 
 // Configuration returns the JSON Schema of a YAML file for the struct v, which
@@ -39,61 +38,75 @@ func (t *Type) Results() []byte {
 // text with references. The notations are schemas of texts, by the names in the tags
 // format and keys.
 func (all *Types) Configuration(v reflect.Value, notations map[string]json.RawMessage) []byte {
-	o := object{{"$schema", "https://json-schema.org/draft/2020-12/schema"}}
-	if notations != nil {
-		o = append(o, member{"$defs", notations})
-	}
 	w := &writer{types: all, notations: notations}
-	o = append(o, w.relaxed(all.Of(v.Type()), Rules{}, w.structure(all.Of(v.Type()), false, v), true)...)
+	s := w.relaxed(all.Of(v.Type()), Rules{}, w.structure(all.Of(v.Type()), false, v), true)
+	s.Dialect, s.Defs = "https://json-schema.org/draft/2020-12/schema", notations
 	var out bytes.Buffer
-	if err := json.Indent(&out, o.append(nil), "", "  "); err != nil {
-		panic(err) // only a default in a tag can be no JSON
+	if err := json.Indent(&out, encode(s), "", "  "); err != nil {
+		panic(err) // it is JSON
 	}
 	return out.Bytes()
 }
 
-// object is a JSON object that keeps its order.
-type object []member
-
-type member struct {
-	key   string
-	value any
+// schema is a JSON Schema, with its keywords in the order they are written in.
+type schema struct {
+	Dialect       string                     `json:"$schema,omitempty"`
+	Defs          map[string]json.RawMessage `json:"$defs,omitempty"`
+	AnyOf         []*schema                  `json:"anyOf,omitempty"`
+	Type          any                        `json:"type,omitempty"` // a name, or several
+	Properties    properties                 `json:"properties,omitzero"`
+	ByPattern     properties                 `json:"patternProperties,omitzero"`
+	Items         *schema                    `json:"items,omitempty"`
+	Required      []string                   `json:"required,omitempty"`
+	Names         *schema                    `json:"propertyNames,omitempty"`
+	Others        any                        `json:"additionalProperties,omitempty"` // a schema, true or false
+	Description   string                     `json:"description,omitempty"`
+	Enum          []string                   `json:"enum,omitempty"`
+	Pattern       string                     `json:"pattern,omitempty"`
+	Not           *schema                    `json:"not,omitempty"`
+	AllOf         []*schema                  `json:"allOf,omitempty"`
+	Ref           string                     `json:"$ref,omitempty"`
+	Default       any                        `json:"default,omitempty"`
+	Minimum       *float64                   `json:"minimum,omitempty"`
+	Maximum       *float64                   `json:"maximum,omitempty"`
+	MinLength     *float64                   `json:"minLength,omitempty"`
+	MaxLength     *float64                   `json:"maxLength,omitempty"`
+	MinItems      *float64                   `json:"minItems,omitempty"`
+	MaxItems      *float64                   `json:"maxItems,omitempty"`
+	MinProperties *float64                   `json:"minProperties,omitempty"`
+	MaxProperties *float64                   `json:"maxProperties,omitempty"`
+	WriteOnly     bool                       `json:"writeOnly,omitempty"`
 }
 
-func (o object) append(b []byte) []byte {
-	b = append(b, '{')
-	for i, m := range o {
+// properties are schemas by name, in their order.
+type properties []property
+
+type property struct {
+	name string
+	*schema
+}
+
+// MarshalJSON returns the properties as an object.
+func (p properties) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, one := range p {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendJSON(append(appendJSON(b, m.key), ':'), m.value)
+		b = append(append(append(b, encode(one.name)...), ':'), encode(one.schema)...)
 	}
-	return append(b, '}')
+	return append(b, '}'), nil
 }
 
-func appendJSON(b []byte, v any) []byte {
-	switch v := v.(type) {
-	case object:
-		return v.append(b)
-	case []object:
-		b = append(b, '[')
-		for i, o := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = o.append(b)
-		}
-		return append(b, ']')
-	case json.RawMessage:
-		return append(b, v...)
-	}
+// encode returns a schema, or a part of one, as JSON.
+func encode(v any) []byte {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err)
+		panic(err) // only a default in a tag can be no JSON
 	}
-	return append(b, bytes.TrimSpace(text.Bytes())...)
+	return bytes.TrimSpace(text.Bytes())
 }
 
 // writer makes schemas.
@@ -104,32 +117,26 @@ type writer struct {
 }
 
 // structure returns the schema of a struct, whose fields are secret if it is.
-func (w *writer) structure(t *Type, secret bool, v reflect.Value) object {
-	properties := object{}
-	var required []string
+func (w *writer) structure(t *Type, secret bool, v reflect.Value) *schema {
+	s := &schema{Type: "object", Properties: properties{}, Others: false}
 	for i, f := range t.Fields {
 		var inner reflect.Value
 		if v.IsValid() {
 			inner = v.FieldByIndex(f.Index)
 		}
 		f.Secret = f.Secret || secret
-		properties = append(properties, member{f.Name, w.value(&f, inner, true)})
+		s.Properties = append(s.Properties, property{f.Name, w.value(&f, inner, true)})
 		if w.types == nil && !f.Optional || w.types != nil && f.Required || t.Short != nil && t.Short.Name == f.Name || t.Alone && i == 0 {
-			required = append(required, f.Name)
+			s.Required = append(s.Required, f.Name)
 		}
 	}
-	var others any = false
-	if t.Rest != nil {
-		others = w.others(t.Rest)
+	switch {
+	case t.Rest != nil:
+		s.Others = w.others(t.Rest)
+	case w.open:
+		s.Others = nil
 	}
-	o := object{{"type", "object"}, {"properties", properties}}
-	if required != nil {
-		o = append(o, member{"required", required})
-	}
-	if w.open && t.Rest == nil {
-		return o
-	}
-	return append(o, member{"additionalProperties", others})
+	return s
 }
 
 // others returns the schema of the elements of a map.
@@ -142,7 +149,7 @@ func (w *writer) others(f *Field) any {
 
 // value returns the schema of a field, whose default is v; an invalid v is none.
 // A section may be null unless it is an item of a list.
-func (w *writer) value(f *Field, v reflect.Value, section bool) object {
+func (w *writer) value(f *Field, v reflect.Value, section bool) *schema {
 	t := f.Type
 	nullable := section && (t.Elem != nil || t.Kind == Struct)
 	if t.Kind == Pointer {
@@ -150,66 +157,56 @@ func (w *writer) value(f *Field, v reflect.Value, section bool) object {
 			v = v.Elem()
 		}
 	}
-	var o object
+	var s *schema
 	switch t.Kind {
 	case Struct:
-		o = w.structure(t, f.Secret, v)
+		s = w.structure(t, f.Secret, v)
 	case List:
-		o = object{{"type", "array"}, {"items", w.value(&Field{Type: t.Elem, Rules: f.Elements()}, reflect.Value{}, false)}}
+		s = &schema{Type: "array", Items: w.value(&Field{Type: t.Elem, Rules: f.Elements()}, reflect.Value{}, false)}
 	case Map:
-		o = w.mapping(f, t)
+		s = w.mapping(f, t)
 	case Any, Pointer:
 		panic(fmt.Sprintf("%s: %v has no JSON Schema", f.Name, t.Go))
 	default:
-		o = object{{"type", kinds[t.Kind].json}}
+		s = &schema{Type: kinds[t.Kind].json}
 		if t.Kind == Duration && w.types != nil {
-			o[0].value = "number" // of seconds
+			s.Type = "number" // of seconds
 		}
 	}
-	if f.Doc != "" {
-		o = append(o, member{"description", f.Doc})
+	s.Description, s.Default = f.Doc, w.defaultOf(f, t, v)
+	if t.Kind == String {
+		s.Enum, s.Pattern = f.Enum, f.Pattern
+		if w.notations[f.Format] != nil {
+			s.Ref = notationRef + f.Format
+		}
 	}
-	if t.Kind == String && f.Enum != nil {
-		o = append(o, member{"enum", f.Enum})
-	}
-	if t.Kind == String && f.Pattern != "" {
-		o = append(o, member{"pattern", f.Pattern})
-	}
-	if w.notations[f.Format] != nil && t.Kind == String {
-		o = append(o, member{"$ref", notationRef + f.Format})
-	}
-	if def := w.defaultOf(f, t, v); def != nil {
-		o = append(o, member{"default", def})
-	}
-	o = append(o, bounds(t, f.Rules)...)
+	s.bound(t, f.Rules)
 	if w.types == nil {
-		return o
+		return s
 	}
-	if f.Secret && t.Elem == nil && t.Kind != Struct {
-		o = append(o, member{"writeOnly", true})
-	}
-	return w.relaxed(t, f.Rules, o, nullable)
+	s.WriteOnly = f.Secret && t.Elem == nil && t.Kind != Struct
+	return w.relaxed(t, f.Rules, s, nullable)
 }
 
-func (w *writer) mapping(f *Field, t *Type) object {
-	o := object{{"type", "object"}}
+func (w *writer) mapping(f *Field, t *Type) *schema {
+	s := &schema{Type: "object", Others: false}
 	keyed := KeyedOf(t)
 	if keyed == nil {
 		if w.notations[f.KeyFormat] != nil {
-			o = append(o, member{"propertyNames", object{{"$ref", notationRef + f.KeyFormat}}})
+			s.Names = &schema{Ref: notationRef + f.KeyFormat}
 		}
-		return append(o, member{"additionalProperties", w.others(&Field{Type: t, Rules: f.Rules})})
+		s.Others = w.others(&Field{Type: t, Rules: f.Rules})
+		return s
 	}
-	element := func(key string) object {
+	element := func(key string) *schema {
 		v, t := w.types.Element(t, key)
 		return w.value(&Field{Type: t}, v, true)
 	}
-	properties := object{}
 	for _, key := range keyed.Keys() {
-		properties = append(properties, member{key, element(key)})
+		s.Properties = append(s.Properties, property{key, element(key)})
 	}
-	others := keyed.Others()
-	return append(o, member{"properties", properties}, member{"patternProperties", object{{others, element("")}}}, member{"additionalProperties", false})
+	s.ByPattern = properties{{keyed.Others(), element("")}}
+	return s
 }
 
 // defaultOf returns the default of a field, or nil where it says nothing.
@@ -254,67 +251,60 @@ func Plain(t *Type, v reflect.Value) any {
 	return v.Interface()
 }
 
-// bounds returns the bounds of a value under the names that suit its type.
-func bounds(t *Type, r Rules) (o object) {
-	of, unit := kinds[t.Kind].bounds, 1.0
+// bound sets the bounds of a value under the names that suit its type.
+func (s *schema) bound(t *Type, r Rules) {
+	least, most, unit := &s.Minimum, &s.Maximum, 1.0
 	switch t.Kind {
+	case String:
+		least, most = &s.MinLength, &s.MaxLength
+	case List:
+		least, most = &s.MinItems, &s.MaxItems
+	case Map:
+		least, most = &s.MinProperties, &s.MaxProperties
 	case Duration:
 		unit = float64(time.Second)
 	case Size:
 		r.Min = cmp.Or(r.Min, &Bound{})
 	}
 	if r.Min != nil {
-		o = append(o, member{"min" + of, r.Min.N / unit})
+		*least = new(r.Min.N / unit)
 	}
 	if r.Max != nil {
-		o = append(o, member{"max" + of, r.Max.N / unit})
+		*most = new(r.Max.N / unit)
 	}
-	return o
 }
 
-// relaxed adds to o, the schema of a value of type t, what else a file may have
+// relaxed adds to s, the schema of a value of type t, what else a file may have
 // in its place: null, text with references, the short form of a struct, or one element
 // of a list.
-func (w *writer) relaxed(t *Type, r Rules, o object, nullable bool) object {
-	var strict, rest object // what holds for the value itself, and for all its forms
-	for _, m := range o {
-		switch m.key {
-		case "description", "default", "writeOnly":
-			rest = append(rest, m)
-		default:
-			strict = append(strict, m)
-		}
-	}
-	pattern := referencePattern
-	switch t.Kind {
-	case Duration:
-		pattern = durationPattern
-	case Size:
-		pattern = sizePattern
-	}
-	forms := []object{strict}
+func (w *writer) relaxed(t *Type, r Rules, s *schema, nullable bool) *schema {
+	strict := *s // what holds for the value itself, rather than for all its forms
+	strict.Description, strict.Default, strict.WriteOnly = "", nil, false
+	other := &schema{Type: "string", Pattern: referencePattern}
 	switch {
 	case t.Short != nil:
-		forms = append(forms, w.value(&Field{Type: t.Short.Type, Rules: t.Short.Rules}, reflect.Value{}, false))
+		other = w.value(&Field{Type: t.Short.Type, Rules: t.Short.Rules}, reflect.Value{}, false)
 	case r.One:
-		forms = append(forms, w.value(&Field{Type: t.Elem, Rules: r.Elements()}, reflect.Value{}, false))
-	case t.Elem != nil || t.Kind == Struct || t.Kind == Text || t.Kind == String && len(strict) == 1:
+		other = w.value(&Field{Type: t.Elem, Rules: r.Elements()}, reflect.Value{}, false)
+	case t.Elem != nil || t.Kind == Struct || t.Kind == Text || t.Kind == String && reflect.DeepEqual(strict, schema{Type: s.Type}):
 		if nullable {
-			o[0].value = []string{o[0].value.(string), "null"}
+			s.Type = []any{s.Type, "null"}
 		}
-		return o
-	default:
-		form := object{{"type", "string"}, {"pattern", pattern}}
-		if r.Min != nil && r.Min.N >= 0 && t.Kind == Duration {
-			form = append(form, member{"not", object{{"pattern", "^-"}}})
-		}
-		if r.Min != nil && r.Min.N > 0 && (t.Kind == Duration || t.Kind == Size) {
-			form = append(form, member{"allOf", []object{{{"pattern", "[1-9]|" + referencePattern}}}}) // it is not zero
-		}
-		forms = append(forms, form)
+		return s
+	case t.Kind == Duration:
+		other.Pattern = durationPattern
+	case t.Kind == Size:
+		other.Pattern = sizePattern
 	}
+	if r.Min != nil && r.Min.N >= 0 && t.Kind == Duration {
+		other.Not = &schema{Pattern: "^-"}
+	}
+	if r.Min != nil && r.Min.N > 0 && (t.Kind == Duration || t.Kind == Size) {
+		other.AllOf = []*schema{{Pattern: "[1-9]|" + referencePattern}} // it is not zero
+	}
+	forms := []*schema{&strict, other}
 	if nullable {
-		forms = append(forms, object{{"type", "null"}})
+		forms = append(forms, &schema{Type: "null"})
 	}
-	return append(object{{"anyOf", forms}}, rest...)
+	return &schema{AnyOf: forms, Description: s.Description, Default: s.Default, WriteOnly: s.WriteOnly}
 }

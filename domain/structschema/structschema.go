@@ -68,19 +68,18 @@ const (
 	Struct
 )
 
-// kinds says of each kind what a message calls a value and what its bounds count,
-// and its JSON type and the ending of the keywords of its bounds.
-var kinds = [...]struct{ looks, counted, json, bounds string }{
-	String:   {"text", "characters", "string", "Length"},
-	Bool:     {"true or false", "", "boolean", ""},
-	Int:      {"a whole number", "", "integer", "imum"},
-	Float:    {"a number", "", "number", "imum"},
-	Duration: {"a number of seconds or a duration such as 30s", "", "integer", "imum"},
-	Size:     {"a number of bytes or a size such as 10MiB", "", "integer", "imum"},
-	Text:     {"a single value", "", "string", ""},
-	List:     {"a list such as [a, b]", "items", "array", "Items"},
-	Map:      {"a mapping of keys to values", "keys", "object", "Properties"},
-	Struct:   {"a mapping of keys to values", "", "object", ""},
+// kinds says of each kind what a message calls a value and what its bounds count, and its JSON type.
+var kinds = [...]struct{ looks, counted, json string }{
+	String:   {"text", "characters", "string"},
+	Bool:     {"true or false", "", "boolean"},
+	Int:      {"a whole number", "", "integer"},
+	Float:    {"a number", "", "number"},
+	Duration: {"a number of seconds or a duration such as 30s", "", "integer"},
+	Size:     {"a number of bytes or a size such as 10MiB", "", "integer"},
+	Text:     {"a single value", "", "string"},
+	List:     {"a list such as [a, b]", "items", "array"},
+	Map:      {"a mapping of keys to values", "keys", "object"},
+	Struct:   {"a mapping of keys to values", "", "object"},
 }
 
 // String says what a value looks like, in words that follow "must be".
