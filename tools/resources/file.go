@@ -27,10 +27,6 @@ type fileReader struct {
 	work string
 }
 
-func newFileReader(read, list *sandbox.Reader, work string) *fileReader {
-	return &fileReader{read, list, work}
-}
-
 func (r *fileReader) resource() domain.Resource {
 	return domain.Resource{
 		Template: "file:///{path}", Name: FileName, Title: "File",

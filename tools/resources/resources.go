@@ -60,7 +60,8 @@ func Family(s Server) declare.Family[Options, []domain.Resource] {
 				all = append(all, upstreams(s))
 			}
 			box := from.Sandbox
-			return append(all, newFileReader(box.For(files.ReadFile).Reader(), box.For(files.ListDirectory).Reader(), box.WorkingDirectory()).resource()), nil
+			f := &fileReader{box.For(files.ReadFile).Reader(), box.For(files.ListDirectory).Reader(), box.WorkingDirectory()}
+			return append(all, f.resource()), nil
 		},
 	}
 }
