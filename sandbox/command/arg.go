@@ -44,11 +44,12 @@ func join(words []arg) (all arg) {
 	return all
 }
 
-// unknown is one word of any text, unknowns is any number of them, and number is a word of digits.
+// unknown is one word of any text, unknowns is any number of them, number is a word of digits, and token one that is no option.
 var (
 	unknown  = arg{s: "\x03"}
 	unknowns = arg{s: "\x03", many: true}
 	number   = arg{s: "\x04"}
+	token    = arg{s: "\x05"}
 )
 
 func marker(b byte) bool { return b >= anyName && b <= anyBelow }
@@ -65,14 +66,7 @@ func (a arg) is(s string) bool { return !a.many && a.s == s }
 // maybeOption reports whether the word may be an option. A number may be
 // negative, but no option that matters is spelt in digits.
 func (a arg) maybeOption() bool {
-	if a.s == "" {
-		return false
-	}
-	switch a.s[0] {
-	case '-', anyName, anyByte, anyText:
-		return true
-	}
-	return false
+	return a.s != "" && strings.IndexByte("-\x01\x02\x03", a.s[0]) >= 0
 }
 
 var shown = strings.NewReplacer("\x01", "*", "\x02", "?", "\x03", "…", "\x04", "…", "\x05", "…", "\x06", "…")

@@ -28,7 +28,7 @@ func newSearch(args []arg) search {
 // output returns what the names that find prints look like.
 func (s search) output() arg {
 	if len(s.starts) != 1 || !s.starts[0].exact() {
-		return arg{s: "\x05", many: true}
+		return arg{s: token.s, many: true}
 	}
 	below := arg{s: strings.TrimSuffix(s.starts[0].s, "/") + "/\x06", many: true}
 	out := below

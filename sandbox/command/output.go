@@ -38,7 +38,7 @@ type printing struct {
 
 var printings = sync.OnceValue(func() (table []printing) {
 	many := func(s string) arg { return arg{s: s, many: true} }
-	known := map[string]arg{"number": number, "numbers": many(number.s), "token": text("\x05"), "below": many("./\x06"), "names": many("\x01")}
+	known := map[string]arg{"number": number, "numbers": many(number.s), "token": token, "below": many("./\x06"), "names": many("\x01")}
 	operand := `(?:\.(?:[^.\x00][^\x00]*)?|[^-.\x00-\x03\x07][^\x00]*)?`
 	notation := strings.NewReplacer(" _*", `(?:\x00\x07?`+operand+`)*`, " _", `\x00`+operand, " **", `(?s:\x00.*)?`, " ", `\x00`, "#", `\x07`)
 	for line := range strings.Lines(outputLines) {
@@ -60,16 +60,14 @@ func (o *outputs) output(p printed) arg {
 		}
 		return text(strings.Join(lines, "\n"))
 	}
-	var line strings.Builder // words end with a NUL; a \x07 says there may be many
+	words := make([]string, len(p.argv))
 	for i, a := range p.argv {
-		if i > 0 {
-			line.WriteByte(0)
-		}
+		words[i] = a.s
 		if a.many {
-			line.WriteByte(7)
+			words[i] = "\x07" + a.s // of which there may be many
 		}
-		line.WriteString(a.s)
 	}
+	line := strings.Join(words, "\x00")
 	switch args := p.argv[1:]; p.argv[0].s {
 	case "echo", "printf":
 		return echoed(p.argv[0].s, args)
@@ -85,7 +83,7 @@ func (o *outputs) output(p printed) arg {
 		return unknown
 	}
 	for _, row := range printings() {
-		if row.command.MatchString(line.String()) {
+		if row.command.MatchString(line) {
 			if row.output.s == "" && (markAt(p.in.s) >= 0 || p.argv[0].is("cat")) {
 				return p.in
 			}
