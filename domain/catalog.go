@@ -112,7 +112,7 @@ func (o *Override) disabled() bool { return o.Enabled != nil && !*o.Enabled }
 // whole, and not changed once it is published.
 type Catalog struct {
 	Settings  Settings
-	redactor  redact.Redactor
+	Redactor  redact.Redactor
 	byName    map[string]*Tool
 	byAlias   map[string][]*Tool
 	tools     []*Tool     // by name
@@ -241,16 +241,16 @@ func (c *Catalog) Watch(ctx context.Context, p Principal, uri string, changed fu
 		if err = r.Watch(ctx, at, changed); err == nil {
 			return r, nil
 		}
-		err = publicError("resource "+r.Name, err)
+		err = PublicError("resource "+r.Name, err)
 	}
 	e, _ := errors.AsType[*Error](err)
 	seen := *e
-	seen.redact(&c.redactor)
+	seen.Redact(&c.Redactor)
 	return nil, &seen
 }
 
-// findTool finds a tool that p may call.
-func (c *Catalog) findTool(p Principal, name string) (*Tool, error) {
+// FindTool finds a tool that p may call.
+func (c *Catalog) FindTool(p Principal, name string) (*Tool, error) {
 	t, ok := c.byName[name]
 	if !ok {
 		t, ok = c.aliased(p, name)
@@ -295,7 +295,8 @@ func (c *Catalog) aliased(p Principal, name string) (*Tool, bool) {
 	return found[0], true
 }
 
-func (c *Catalog) findPrompt(p Principal, name string) (*Prompt, error) {
+// FindPrompt finds a prompt that p may have, or returns an [*Error].
+func (c *Catalog) FindPrompt(p Principal, name string) (*Prompt, error) {
 	for _, prompt := range c.prompts {
 		if prompt.Name == name && c.allows(p, prompt.Audience) {
 			return prompt, nil
@@ -315,11 +316,11 @@ type CompleteQuery struct {
 }
 
 // completer returns what completes the argument that q is about.
-func (c *Catalog) completer(q CompleteQuery) (Completer, error) {
+func (c *Catalog) CompleterOf(q CompleteQuery) (Completer, error) {
 	var complete Completer
 	var fixed []string
 	if q.Prompt != "" {
-		p, err := c.findPrompt(q.Session.Principal, q.Prompt)
+		p, err := c.FindPrompt(q.Session.Principal, q.Prompt)
 		if err != nil {
 			return nil, err
 		}

@@ -107,8 +107,8 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// failureEnvelope is the structured content of a tool execution error.
-type failureEnvelope struct {
+// FailureEnvelope is the structured content of a tool execution error.
+type FailureEnvelope struct {
 	IsError   bool           `json:"is_error"`
 	ErrorType string         `json:"error_type"`
 	Message   string         `json:"message"`
@@ -118,7 +118,7 @@ type failureEnvelope struct {
 }
 
 // WithoutSecrets returns the envelope as clients see it.
-func (e failureEnvelope) WithoutSecrets(r *redact.Redactor) any {
+func (e FailureEnvelope) WithoutSecrets(r *redact.Redactor) any {
 	e.Message, e.Hint, e.Data = r.Text(e.Message), r.Text(e.Hint), r.Members(e.Data)
 	return e
 }
@@ -127,7 +127,7 @@ func (e failureEnvelope) WithoutSecrets(r *redact.Redactor) any {
 // hint says what to do next. ErrorType is one of those in docs/errors.md.
 func Failure(errorType, message, hint string) ToolResult {
 	r := Text(message)
-	r.Results = failureEnvelope{IsError: true, ErrorType: errorType, Message: message, Hint: hint}
+	r.Results = FailureEnvelope{IsError: true, ErrorType: errorType, Message: message, Hint: hint}
 	r.IsError = true
 	return r
 }
@@ -136,7 +136,7 @@ func Failure(errorType, message, hint string) ToolResult {
 // than those of [Failure] have one if they have a FailureType method.
 func (r ToolResult) ErrorType() string {
 	switch results := r.Results.(type) {
-	case failureEnvelope:
+	case FailureEnvelope:
 		return results.ErrorType
 	case interface{ FailureType() string }:
 		return results.FailureType()
@@ -144,12 +144,12 @@ func (r ToolResult) ErrorType() string {
 	return ""
 }
 
-// redact takes secrets out of what callers see of e, and bounds its message.
-func (e *Error) redact(r *redact.Redactor) {
+// Redact takes secrets out of what callers see of e, and bounds its message.
+func (e *Error) Redact(r *redact.Redactor) {
 	if len(e.RawData) > maxRawData {
 		e.RawData = json.RawMessage(`{"truncated":true}`)
 	}
-	e.Message, e.Hint, e.RawData = brief.Clip(r.Text(e.Message), maxErrorText), r.Text(e.Hint), r.JSON(e.RawData)
+	e.Message, e.Hint, e.RawData = brief.Clip(r.Text(e.Message), MaxErrorText), r.Text(e.Hint), r.JSON(e.RawData)
 	e.Data = r.Members(e.Data)
 }
 
@@ -157,15 +157,15 @@ func (e *Error) redact(r *redact.Redactor) {
 // protocol errors from it.
 func (e *Error) AsResult() ToolResult {
 	r := Failure(e.Code.Type(), e.Message, e.Hint)
-	envelope := r.Results.(failureEnvelope)
+	envelope := r.Results.(FailureEnvelope)
 	envelope.Code = e.Code
 	envelope.Data = e.Data
 	r.Results = envelope
 	return r
 }
 
-// publicError returns err, of something with a name, as callers see it.
-func publicError(name string, err error) *Error {
+// PublicError returns err, of something with a name, as callers see it.
+func PublicError(name string, err error) *Error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		e = &Error{
@@ -216,10 +216,12 @@ func ResourceNotFound(uri, message string) *Error {
 // InvalidArgument returns the error of arguments that satisfy the schema and that
 // the tool rejects.
 func InvalidArgument(tool, field, problem string) *Error {
-	return invalidArguments(tool, schema.Invalid(field, problem))
+	return InvalidArguments(tool, schema.Invalid(field, problem))
 }
 
-func invalidArguments(tool string, err error) *Error {
+// InvalidArguments returns the error of arguments that a schema rejects, with the fields of a
+// [schema.InvalidArguments].
+func InvalidArguments(tool string, err error) *Error {
 	e := &Error{
 		Code: CodeInvalidParams, Message: tool + ": " + err.Error(), Err: err,
 		Hint: "Correct the arguments named in the message and call " + tool + " again.",
@@ -230,13 +232,13 @@ func invalidArguments(tool string, err error) *Error {
 	return e
 }
 
-// canceled returns the error of a call whose caller canceled it.
-func canceled(name string, ctx context.Context) *Error {
+// Canceled returns the error of a call whose caller canceled it.
+func Canceled(name string, ctx context.Context) *Error {
 	return &Error{Code: CodeExecutionFailed, Message: name + " was canceled", Err: context.Cause(ctx), Hint: "Call it again if its result is still wanted."}
 }
 
-// maxErrorText bounds the message of an error.
-const maxErrorText = 16_000
+// MaxErrorText bounds the message of an error.
+const MaxErrorText = 16_000
 
 // maxRawData bounds the data of an error of another server.
 const maxRawData = 64 << 10

@@ -83,9 +83,9 @@ func (p *Prompt) check() error {
 	return nil
 }
 
-// filledIn returns the arguments without those that a form has left empty,
+// FilledIn returns the arguments without those that a form has left empty,
 // unless they are required: it is for the prompt to say what those must be.
-func (p *Prompt) filledIn(given map[string]string) map[string]string {
+func (p *Prompt) FilledIn(given map[string]string) map[string]string {
 	given = maps.Clone(given)
 	for _, a := range p.Arguments {
 		if !a.Required && given[a.Name] == "" {
@@ -95,8 +95,8 @@ func (p *Prompt) filledIn(given map[string]string) map[string]string {
 	return given
 }
 
-// checkArguments validates the arguments given.
-func (p *Prompt) checkArguments(given map[string]string) error {
+// CheckArguments validates the arguments given.
+func (p *Prompt) CheckArguments(given map[string]string) error {
 	form, object := schema.Param{Closed: true}, map[string]any{}
 	for _, a := range p.Arguments {
 		f := schema.Param{Name: a.Name}
@@ -112,7 +112,7 @@ func (p *Prompt) checkArguments(given map[string]string) error {
 		object[name] = value
 	}
 	if found := form.Check(object); len(found) > 0 {
-		return invalidArguments("prompt "+p.Name, &schema.InvalidArguments{Fields: found})
+		return InvalidArguments("prompt "+p.Name, &schema.InvalidArguments{Fields: found})
 	}
 	return nil
 }

@@ -181,9 +181,9 @@ func changed[T any](before, now []*T, looksLike func(a, b *T) bool) bool {
 	return !slices.EqualFunc(before, now, func(a, b *T) bool { return a == b || looksLike(a, b) })
 }
 
-// acquire returns the catalog in force, which keeps its sources open until
+// Acquire returns the catalog in force, which keeps its sources open until
 // release.
-func (r *Registry) acquire() *Catalog {
+func (r *Registry) Acquire() *Catalog {
 	for {
 		c := r.now.Load()
 		if n := c.users.Load(); n > 0 && c.users.CompareAndSwap(n, n+1) {
@@ -192,8 +192,8 @@ func (r *Registry) acquire() *Catalog {
 	}
 }
 
-// release ends the use of a catalog.
-func (r *Registry) release(c *Catalog) {
+// Release ends the use of a catalog.
+func (r *Registry) Release(c *Catalog) {
 	if n := c.users.Load(); n > 1 && c.users.CompareAndSwap(n, n-1) {
 		return
 	}
@@ -327,7 +327,7 @@ func (s *sourceItems) override(r *Registry) {
 // they came: the first to offer a name has it.
 func merge(settings Settings, sources []*sourceItems) *Catalog {
 	c := &Catalog{
-		Settings: settings, redactor: redact.New(settings.Secrets), private: settings.Access.Strict,
+		Settings: settings, Redactor: redact.New(settings.Secrets), private: settings.Access.Strict,
 		byName: map[string]*Tool{}, byAlias: map[string][]*Tool{},
 	}
 	taken := map[[2]string]bool{}

@@ -33,8 +33,8 @@ type ToolResult struct {
 	// server, whose halves say the same.
 	From *Tool
 
-	encoded json.RawMessage // Results, if they have been marshalled already
-	listed  bool            // it is that of a [List]
+	Encoded json.RawMessage // Results, if they have been marshalled already
+	Listed  bool            // it is that of a list of many entries
 }
 
 // Refusal is something that policy did not allow, for the record.
@@ -77,8 +77,8 @@ type Content struct {
 	Raw json.RawMessage
 }
 
-// withoutSecrets returns the block as clients see it.
-func (c Content) withoutSecrets(r *redact.Redactor) Content {
+// WithoutSecrets returns the block as clients see it.
+func (c Content) WithoutSecrets(r *redact.Redactor) Content {
 	c.Text, c.URI, c.Name, c.Raw = r.Text(c.Text), r.Text(c.URI), r.Text(c.Name), r.JSON(c.Raw)
 	if c.Data != nil && strings.HasPrefix(c.MIMEType, "text/") {
 		c.Data = []byte(r.Text(string(c.Data)))
@@ -138,8 +138,8 @@ func JSONText(structured, text any) (ToolResult, error) {
 // the V2 contract if any other part of it is set. It is nil if there is none.
 func (r ToolResult) Structured() any {
 	results := r.Results
-	if r.encoded != nil {
-		results = r.encoded
+	if r.Encoded != nil {
+		results = r.Encoded
 	}
 	if len(r.Artifacts) == 0 && r.Display == nil && r.MetaData == nil {
 		return results
@@ -202,13 +202,13 @@ func (r ToolResult) TextLen() (n int) {
 	return n
 }
 
-// saysNothing reports whether the content is empty.
-func (r ToolResult) saysNothing() bool {
+// SaysNothing reports whether the content is empty.
+func (r ToolResult) SaysNothing() bool {
 	return !slices.ContainsFunc(r.Content, func(c Content) bool { return c.Type != TextContent || c.Text != "" || c.Raw != nil })
 }
 
-// firstText is what a model reads first.
-func (r ToolResult) firstText() string {
+// FirstText is what a model reads first.
+func (r ToolResult) FirstText() string {
 	i := slices.IndexFunc(r.Content, func(c Content) bool { return c.Type == TextContent })
 	if i < 0 {
 		return ""

@@ -195,13 +195,13 @@ func (t *Tool) check() error {
 	return nil
 }
 
-// strictOutput reports whether clients hold results to a schema of another server. Its
+// StrictOutput reports whether clients hold results to a schema of another server. Its
 // results are passed on as they are, also those that break it.
-func (t *Tool) strictOutput() bool { return t.Output != nil && !t.Output.Derived }
+func (t *Tool) StrictOutput() bool { return t.Output != nil && !t.Output.Derived }
 
-// hasEffects reports whether a call may change something, or send something away. Other servers are not believed
+// HasEffects reports whether a call may change something, or send something away. Other servers are not believed
 // what they say of that.
-func (t *Tool) hasEffects() bool {
+func (t *Tool) HasEffects() bool {
 	return t.RunRaw != nil || !t.Annotations.ReadOnly || t.Annotations.OpenWorld
 }
 

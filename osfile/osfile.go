@@ -99,7 +99,9 @@ func SameRoot(root *os.Root, before fs.FileInfo) (*os.Root, error) {
 
 // OpenPrivate opens a directory and checks what was opened: it must be no symlink, belong to
 // this user and be for nobody else. (On Windows, directories below the user's profile are.)
-func OpenPrivate(path string) (*os.Root, error) { return openPrivate(path, path, os.OpenRoot, os.Lstat) }
+func OpenPrivate(path string) (*os.Root, error) {
+	return openPrivate(path, path, os.OpenRoot, os.Lstat)
+}
 
 // SubPrivate is OpenPrivate of a directory in root.
 func SubPrivate(root *os.Root, name string) (*os.Root, error) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 )
 
 // addAsking gives a fixture tools that ask.
@@ -22,8 +23,8 @@ func addAsking(t testing.TB, s *Server) {
 			func(ctx context.Context, _ noInput) (domain.ToolResult, error) { return run(ctx) })
 	}
 	loose := ask("loose", func(ctx context.Context) (domain.ToolResult, error) {
-		answers, err := domain.Ask(ctx, map[string]domain.InputRequest{
-			"name": {Method: domain.AskElicitation, Params: map[string]any{"message": "Name?"}},
+		answers, err := call.Ask(ctx, map[string]call.InputRequest{
+			"name": {Method: call.AskElicitation, Params: map[string]any{"message": "Name?"}},
 		})
 		if err != nil {
 			return domain.ToolResult{}, err
@@ -33,7 +34,7 @@ func addAsking(t testing.TB, s *Server) {
 	steps := ask("two_steps", func(ctx context.Context) (domain.ToolResult, error) {
 		var said []string
 		for _, question := range []string{"one", "two"} {
-			answer, err := domain.Elicit(ctx, question, domain.Elicitation{Message: question + "?"})
+			answer, err := call.Elicit(ctx, question, call.Elicitation{Message: question + "?"})
 			if err != nil {
 				return domain.ToolResult{}, err
 			}
@@ -46,7 +47,7 @@ func addAsking(t testing.TB, s *Server) {
 			return domain.Text("did " + in.Text), nil
 		})
 	roots := ask("roots", func(ctx context.Context) (domain.ToolResult, error) {
-		answers, err := domain.Ask(ctx, map[string]domain.InputRequest{"roots": {Method: domain.AskRoots, Params: struct{}{}}})
+		answers, err := call.Ask(ctx, map[string]call.InputRequest{"roots": {Method: call.AskRoots, Params: struct{}{}}})
 		return domain.Text(string(answers["roots"])), err
 	})
 	add(s, loose, steps, confirmed, roots)
@@ -132,7 +133,7 @@ func answerTo(t *testing.T, req, answer string) string {
 		ID     json.RawMessage
 		Method string
 	}
-	if err := json.Unmarshal([]byte(req), &m); err != nil || m.Method != domain.AskElicitation {
+	if err := json.Unmarshal([]byte(req), &m); err != nil || m.Method != call.AskElicitation {
 		t.Fatalf("not a question: %s", req)
 	}
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, m.ID, answer)
@@ -245,7 +246,7 @@ func TestRounds(t *testing.T) {
 	for transport, ask := range map[string]conversation{"stdio": overStdio(t, s), "http": overHTTP(t, s, true, nil)} {
 		t.Run(transport, func(t *testing.T) {
 			first := round(t, ask, "two_steps", "").Result
-			if first.ResultType != "input_required" || first.InputRequests["one"].Method != domain.AskElicitation || first.RequestState == "" {
+			if first.ResultType != "input_required" || first.InputRequests["one"].Method != call.AskElicitation || first.RequestState == "" {
 				t.Fatalf("%+v", first)
 			}
 			again := round(t, ask, "two_steps", `,"inputResponses":{"two":{"action":"accept"},"one":7},"requestState":"`+first.RequestState+`"`).Result

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 )
 
 const canOpen = `"capabilities":{"elicitation":{"url":{}}}`
@@ -19,12 +20,12 @@ const canOpen = `"capabilities":{"elicitation":{"url":{}}}`
 func addVisiting(s *Server, wait time.Duration) (visited chan struct{}) {
 	visited = make(chan struct{})
 	add(s, domain.Define(domain.Tool{Name: "visit", Description: "Visits."}, func(ctx context.Context, _ noInput) (domain.ToolResult, error) {
-		action, err := domain.ElicitURL(ctx, domain.URLElicitation{ID: "e1", Message: "Visit it.", URL: "http://127.0.0.1:1/start"})
-		if err != nil || action != domain.Accepted {
+		action, err := call.ElicitURL(ctx, call.URLElicitation{ID: "e1", Message: "Visit it.", URL: "http://127.0.0.1:1/start"})
+		if err != nil || action != call.Accepted {
 			return domain.Text("did not open it: " + action), err
 		}
-		complete := domain.Completion(ctx)
-		done, err := domain.Await(ctx, visited, wait)
+		complete := call.Completion(ctx)
+		done, err := call.Await(ctx, visited, wait)
 		if err != nil {
 			return domain.ToolResult{}, err
 		}

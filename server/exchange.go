@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
@@ -196,7 +197,7 @@ func (x *exchange) recover() {
 
 // response returns the answer, and its code if it stands for an error.
 func (x *exchange) response(buf *[]byte, write reply, err error) (msg []byte, code int) {
-	if required, ok := errors.AsType[*domain.InputRequired](err); ok {
+	if required, ok := errors.AsType[*call.InputRequired](err); ok {
 		write, err = x.peer.inputRequired(required)
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
@@ -23,7 +24,7 @@ func (x *exchange) callTool() {
 		return
 	}
 	logged := x.logCall(name)
-	cmd := domain.ExecuteToolCommand{Session: x.domain(), Tool: name, Arguments: x.arguments, Client: &x.peer, Cancel: x.cancel}
+	cmd := call.ExecuteToolCommand{Session: x.domain(), Tool: name, Arguments: x.arguments, Client: &x.peer, Cancel: x.cancel}
 	x.server.exec.Start(x.ctx, cmd, func(res domain.ToolResult, err error) {
 		defer x.recover()
 		logged(res, err)
@@ -41,18 +42,18 @@ func (x *exchange) callTool() {
 // logCall returns what logs the outcome of a call to the client, if it asked for
 // log messages at debug level.
 func (x *exchange) logCall(tool string) func(domain.ToolResult, error) {
-	if !x.peer.logs(domain.LogDebug) {
+	if !x.peer.logs(call.LogDebug) {
 		return func(domain.ToolResult, error) {}
 	}
 	begun := time.Now()
 	return func(res domain.ToolResult, err error) {
 		outcome := "ok"
-		if _, asks := errors.AsType[*domain.InputRequired](err); asks {
+		if _, asks := errors.AsType[*call.InputRequired](err); asks {
 			outcome = "input_required"
 		} else if err != nil || res.IsError {
 			outcome = "error"
 		}
-		x.peer.Log(domain.LogMessage{Level: domain.LogDebug, Logger: x.server.opts.Info.Name, Data: map[string]any{
+		x.peer.Log(call.LogMessage{Level: call.LogDebug, Logger: x.server.opts.Info.Name, Data: map[string]any{
 			"tool": brief.Name(tool), "outcome": outcome, "took_ms": float64(time.Since(begun).Microseconds()) / 1000,
 		}})
 	}
@@ -153,7 +154,7 @@ func (x *exchange) setLogLevel() (reply, error) {
 		Level string `json:"level"`
 	}
 	_ = json.Unmarshal(x.Params, &p)
-	level, ok := domain.ParseLogLevel(p.Level)
+	level, ok := call.ParseLogLevel(p.Level)
 	if !ok {
 		return nil, invalidParams(`"level" must be one of debug, info, notice, warning, error, critical, alert, emergency`)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 )
 
 // documents are what a test server offers besides tools.
@@ -272,8 +273,8 @@ func TestCategories(t *testing.T) {
 func TestLog(t *testing.T) {
 	s, _ := fixture(t)
 	add(s, domain.Define(domain.Tool{Name: "talk", Description: "Says things."}, func(ctx context.Context, _ noInput) (domain.ToolResult, error) {
-		domain.Log(ctx, domain.LogMessage{Level: domain.LogDebug, Data: "quietly"})
-		domain.Log(ctx, domain.LogMessage{Level: domain.LogWarning, Logger: "talk", Data: map[string]int{"n": 1}})
+		call.Log(ctx, call.LogMessage{Level: call.LogDebug, Data: "quietly"})
+		call.Log(ctx, call.LogMessage{Level: call.LogWarning, Logger: "talk", Data: map[string]int{"n": 1}})
 		return domain.Text("said"), nil
 	}))
 	const debug, warning = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":"quietly"}}`,

@@ -21,6 +21,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
@@ -51,7 +52,7 @@ func (p *peer) finish() (first bool) {
 func (p *peer) WantsProgress() bool { return p.meta.progressToken != nil }
 
 // Progress sends a progress notification, before it returns.
-func (p *peer) Progress(now domain.Progress) {
+func (p *peer) Progress(now call.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.reported && now.Done <= p.progress {
@@ -67,7 +68,7 @@ func (p *peer) Progress(now domain.Progress) {
 }
 
 // Log sends a log message, if the client asked for its level.
-func (p *peer) Log(m domain.LogMessage) {
+func (p *peer) Log(m call.LogMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.logs(m.Level) {
@@ -89,12 +90,12 @@ func (p *peer) send(notification []byte) {
 
 // logs reports whether the client asked for messages of a level. A modern client
 // does so with each request, or gets none.
-func (p *peer) logs(level domain.LogLevel) bool {
+func (p *peer) logs(level call.LogLevel) bool {
 	if p.meta.modern {
-		least, ok := domain.ParseLogLevel(p.meta.logLevel)
+		least, ok := call.ParseLogLevel(p.meta.logLevel)
 		return ok && level >= least
 	}
-	return level >= domain.LogLevel(p.session.logLevel.Load())
+	return level >= call.LogLevel(p.session.logLevel.Load())
 }
 
 // Supports reports whether the client has declared that it supports a request
@@ -103,18 +104,18 @@ func (p *peer) Supports(method string) bool {
 	capabilities := p.meta.capabilities
 	if !p.meta.modern {
 		settled := p.session.handshake()
-		if elicits := method == domain.AskElicitation || method == domain.AskURL; elicits && settled.version < mcp.ProtocolVersion20250618 {
+		if elicits := method == call.AskElicitation || method == call.AskURL; elicits && settled.version < mcp.ProtocolVersion20250618 {
 			return false // whatever it declares, there is no such request
 		}
 		capabilities = settled.capabilities
 	}
-	declared := rawjson.Member(capabilities, domain.CapabilityOf(method))
+	declared := rawjson.Member(capabilities, call.CapabilityOf(method))
 	switch {
 	case len(declared) == 0 || declared[0] != '{':
 		return false
-	case method == domain.AskElicitation: // in forms, which a client that lists modes must list
+	case method == call.AskElicitation: // in forms, which a client that lists modes must list
 		return rawjson.Member(declared, "form") != nil || rawjson.Member(declared, "url") == nil
-	case method == domain.AskURL:
+	case method == call.AskURL:
 		return rawjson.Member(declared, "url") != nil
 	}
 	return true
@@ -143,7 +144,7 @@ func (p *peer) Complete(elicitation string) {
 
 // Ask sends requests to a client with a session, one after the other as people
 // read them, and waits for the answers. A modern client must call again with them.
-func (p *peer) Ask(ctx context.Context, requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
+func (p *peer) Ask(ctx context.Context, requests map[string]call.InputRequest) (map[string]json.RawMessage, error) {
 	if p.meta.modern {
 		return p.answersSoFar(requests)
 	}
@@ -162,7 +163,7 @@ func (p *peer) Ask(ctx context.Context, requests map[string]domain.InputRequest)
 type clientAnswer struct{ result, failure json.RawMessage }
 
 // ask sends one request and waits for its answer.
-func (s *session) ask(ctx context.Context, out sink, req domain.InputRequest) (json.RawMessage, error) {
+func (s *session) ask(ctx context.Context, out sink, req call.InputRequest) (json.RawMessage, error) {
 	answer := make(chan clientAnswer, 1)
 	s.mu.Lock()
 	s.asked++
@@ -322,7 +323,7 @@ func (p *peer) mayUse() bool {
 // has brought them all, and else the error that asks for the rest. Answers to no
 // request and invalid ones are ignored. One to a sealed request counts only if the
 // state proves that it was asked, and once.
-func (p *peer) answersSoFar(requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
+func (p *peer) answersSoFar(requests map[string]call.InputRequest) (map[string]json.RawMessage, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var given map[string]json.RawMessage
@@ -333,7 +334,7 @@ func (p *peer) answersSoFar(requests map[string]domain.InputRequest) (map[string
 		p.state.Answers = map[string]json.RawMessage{}
 	}
 	answers := map[string]json.RawMessage{}
-	missing := map[string]domain.InputRequest{}
+	missing := map[string]call.InputRequest{}
 	for name, req := range requests {
 		answer, ok := p.state.Answers[name]
 		if !ok {
@@ -351,7 +352,7 @@ func (p *peer) answersSoFar(requests map[string]domain.InputRequest) (map[string
 		answers[name], p.state.Answers[name] = answer, answer
 	}
 	if len(missing) > 0 {
-		return nil, &domain.InputRequired{Requests: missing}
+		return nil, &call.InputRequired{Requests: missing}
 	}
 	return answers, nil
 }
@@ -359,7 +360,7 @@ func (p *peer) answersSoFar(requests map[string]domain.InputRequest) (map[string
 // validAnswer reports whether an answer has the form its method demands.
 func validAnswer(method string, answer json.RawMessage) bool {
 	switch method {
-	case domain.AskElicitation:
+	case call.AskElicitation:
 		var a struct {
 			Action  string          `json:"action"`
 			Content json.RawMessage `json:"content"`
@@ -367,8 +368,8 @@ func validAnswer(method string, answer json.RawMessage) bool {
 		if json.Unmarshal(answer, &a) != nil || len(a.Content) > 0 && a.Content[0] != '{' && string(a.Content) != "null" {
 			return false
 		}
-		return a.Action == domain.Accepted || a.Action == domain.Declined || a.Action == domain.Canceled
-	case domain.AskRoots:
+		return a.Action == call.Accepted || a.Action == call.Declined || a.Action == call.Canceled
+	case call.AskRoots:
 		var a struct {
 			Roots []struct{} `json:"roots"`
 		}
@@ -378,12 +379,12 @@ func validAnswer(method string, answer json.RawMessage) bool {
 }
 
 // inputRequired returns the result that has a modern client call again.
-func (p *peer) inputRequired(required *domain.InputRequired) (reply, error) {
+func (p *peer) inputRequired(required *call.InputRequired) (reply, error) {
 	state := requestState{
 		Principal: p.who.principal.ID, Call: p.callHash(), Expires: time.Now().Add(stateTime),
 		Asked: slices.Collect(maps.Keys(required.Requests)), Answers: p.state.Answers, Resume: required.Resume,
 	}
-	if p.agreed || slices.ContainsFunc(slices.Collect(maps.Values(required.Requests)), func(r domain.InputRequest) bool { return r.Sealed }) {
+	if p.agreed || slices.ContainsFunc(slices.Collect(maps.Values(required.Requests)), func(r call.InputRequest) bool { return r.Sealed }) {
 		state.Once = rand.Text() // it is good for one call, since a person has agreed to one
 		p.server.unused.Put(state.Principal, state.Once, struct{}{}, 0)
 	}

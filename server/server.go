@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/share"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
@@ -52,7 +53,7 @@ type Server struct {
 	ErrorsAsResults atomic.Bool
 
 	opts     Options
-	exec     *domain.Executor
+	exec     *call.Executor
 	info     json.RawMessage // name and version
 	about    json.RawMessage // all of Options.Info
 	hub      hub
@@ -82,7 +83,7 @@ const (
 const longMessage = 64 << 10
 
 // New returns a server that runs the tools of exec's registry through exec.
-func New(exec *domain.Executor, opts Options) *Server {
+func New(exec *call.Executor, opts Options) *Server {
 	if opts.BeforeAnswers == nil {
 		opts.BeforeAnswers = func() {}
 	}

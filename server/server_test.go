@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 )
 
 type noInput struct{}
@@ -89,7 +90,7 @@ func fixture(t testing.TB) (*Server, *domain.Registry) {
 		}),
 		tool("steps", func(ctx context.Context) (domain.ToolResult, error) {
 			for i := range 3 {
-				domain.ReportProgress(ctx, domain.Progress{Done: float64(i + 1), Total: 3})
+				call.ReportProgress(ctx, call.Progress{Done: float64(i + 1), Total: 3})
 			}
 			return domain.Text("done"), nil
 		}),
@@ -109,7 +110,7 @@ func fixture(t testing.TB) (*Server, *domain.Registry) {
 		t.Fatal(err)
 	}
 	settings := domain.Settings{Limits: domain.Limits{MaxAbandonGrace: 10 * time.Millisecond}}
-	exec := domain.NewExecutor(registry, domain.NewResultStore(1000), settings, nil)
+	exec := call.NewExecutor(registry, call.NewResultStore(1000), settings, nil)
 	return New(exec, Options{
 		Info: mcp.Implementation{Name: "fixture", Version: "1"}, Instructions: "Be kind.", Log: zap.NewNop(),
 		MaxMessageBytes: 1 << 20, MaxInFlight: 500, Grace: 5 * time.Second,

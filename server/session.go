@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/share"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"github.com/toolserver/toolserver/wire/rawjson"
@@ -83,7 +83,7 @@ func newSession(id, owner string) *session {
 	s := &session{id: id, owner: owner, inFlight: map[string]*exchange{}, asking: map[string]chan<- clientAnswer{}}
 	s.settled.Store(&handshake{})
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.logLevel.Store(int32(domain.LogInfo))
+	s.logLevel.Store(int32(call.LogInfo))
 	return s
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	pages "github.com/toolserver/toolserver/outbound/signin"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/declare"
@@ -50,7 +51,7 @@ type Deps struct {
 
 // Server is what families work with that stays while the program runs.
 type Server struct {
-	Results     *domain.ResultStore
+	Results     *call.ResultStore
 	Selector    *jq.Selector
 	Catalog     func() *domain.Catalog                // what is in force
 	Callable    func(domain.Principal) []*domain.Tool // what a principal can call, all tools considered

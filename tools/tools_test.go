@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/declare"
@@ -32,7 +33,7 @@ var update = flag.Bool("update", false, "rewrite testdata/tools.json, tools-byte
 
 func deps(t *testing.T) tools.Deps {
 	t.Helper()
-	results := domain.NewResultStore(domain.PageBytes(0))
+	results := call.NewResultStore(domain.PageBytes(0))
 	t.Cleanup(results.Close)
 	return tools.Deps{
 		Sandbox: &tools.Sandbox{Sandbox: tooltest.Sandbox(t, sandbox.Policy{}, tools.Declared())}, Server: tools.Server{Results: results},

@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/domain/share"
 	"github.com/toolserver/toolserver/upstream/mcpclient"
@@ -60,18 +61,18 @@ func (c *calls) do(ctx context.Context, req mcpclient.Request) (json.RawMessage,
 
 // relayed sends a request, and passes on what the server says and asks meanwhile.
 func (c *calls) relayed(ctx context.Context, req mcpclient.Request) (json.RawMessage, error) {
-	if resume := domain.Resumed(ctx); resume != "" {
+	if resume := call.Resumed(ctx); resume != "" {
 		return c.resume(ctx, resume)
 	}
-	l := c.links.of(domain.SessionOf(ctx).Principal.ID)
+	l := c.links.of(call.SessionOf(ctx).Principal.ID)
 	r := l.relays.begin(ctx)
-	if domain.WantsProgress(ctx) {
+	if call.WantsProgress(ctx) {
 		req.Progress = func(p mcpclient.Progress) {
 			message := redact.Text(p.Message, c.secrets())
-			domain.ReportProgress(r.current(), domain.Progress{Done: p.Done, Total: p.Total, Message: message})
+			call.ReportProgress(r.current(), call.Progress{Done: p.Done, Total: p.Total, Message: message})
 		}
 	}
-	if domain.AsksInRounds(ctx) {
+	if call.AsksInRounds(ctx) {
 		return c.inRounds(ctx, l, r, req)
 	}
 	result, err := l.send(context.WithValue(ctx, relayKey{}, r), req)
@@ -95,7 +96,7 @@ func (c *calls) request(ctx context.Context, what string, method mcp.MCPMethod, 
 // withMeta returns parameters with what the caller wrote in _meta that is not meant for this
 // server: traces, and keys of vendors.
 func withMeta(ctx context.Context, params json.RawMessage) json.RawMessage {
-	meta := domain.SessionOf(ctx).Meta
+	meta := call.SessionOf(ctx).Meta
 	_ = rawjson.Object(meta, func(name, _ []byte) error {
 		if key := string(name); key == "progressToken" || strings.HasPrefix(key, "io.modelcontextprotocol/") || strings.HasPrefix(key, "toolserver/") {
 			meta = rawjson.Without(meta, key)
@@ -168,7 +169,7 @@ func (c *calls) completer(kind, member, name string) domain.Completer {
 func (c *calls) noteLinks(ctx context.Context, content []domain.Content) {
 	for i := range content {
 		if uri := content[i].URI; uri != "" && len(uri) <= 2<<10 {
-			c.linked.Put(domain.SessionOf(ctx).Principal.ID, uri, struct{}{}, 0)
+			c.linked.Put(call.SessionOf(ctx).Principal.ID, uri, struct{}{}, 0)
 		}
 	}
 }
@@ -199,7 +200,7 @@ func (c *calls) failure(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	if _, ok := err.(*domain.InputRequired); ok {
+	if _, ok := err.(*call.InputRequired); ok {
 		return err
 	}
 	if e, ok := errors.AsType[*domain.Error](err); ok {
@@ -235,7 +236,7 @@ func (c *calls) failure(ctx context.Context, what string, err error) error {
 		e.Message = what + ": server " + c.name + " sent a message that is too long"
 		e.Hint, e.Data["failure"] = "Ask for less in one call.", permanent
 	default:
-		e.Message = what + ": server " + c.name + " failed during the call: " + c.links.of(domain.SessionOf(ctx).Principal.ID).cause(err) +
+		e.Message = what + ": server " + c.name + " failed during the call: " + c.links.of(call.SessionOf(ctx).Principal.ID).cause(err) +
 			". Whether the call had an effect is unknown; the server is started again when it is needed."
 		e.Hint = "Find out whether the call had its effect before you repeat it."
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/upstream/oauth"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
@@ -74,7 +75,7 @@ func (r *remote) serve(w http.ResponseWriter, req *http.Request) {
 }
 
 // registered starts a server and puts it into a registry, with an executor.
-func registered(t *testing.T, s *Server) *domain.Executor {
+func registered(t *testing.T, s *Server) *call.Executor {
 	t.Helper()
 	registry, err := domain.NewRegistry()
 	if err != nil {
@@ -82,7 +83,7 @@ func registered(t *testing.T, s *Server) *domain.Executor {
 	}
 	registry.Register(s)
 	t.Cleanup(registry.Close)
-	return domain.NewExecutor(registry, domain.NewResultStore(0), domain.Settings{}, func(*domain.CallRecord) {})
+	return call.NewExecutor(registry, call.NewResultStore(0), domain.Settings{}, func(*call.Record) {})
 }
 
 // until waits for a condition, which a link changes its state for.
@@ -103,8 +104,8 @@ func until(t *testing.T, s *Server, what string, ok func() bool) {
 	}
 }
 
-func call(exec *domain.Executor, tool, args string) (string, error) {
-	r, err := exec.Call(context.Background(), domain.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args), Session: domain.Session{ID: "s", Principal: domain.Principal{ID: "user:ann"}}})
+func callTool(exec *call.Executor, tool, args string) (string, error) {
+	r, err := exec.Call(context.Background(), call.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args), Session: domain.Session{ID: "s", Principal: domain.Principal{ID: "user:ann"}}})
 	if err != nil {
 		return "", err
 	}
@@ -119,26 +120,26 @@ func TestLink(t *testing.T) {
 	ready := func() bool { return s.Report().Status == StatusReady }
 	until(t, s, "ready", ready)
 	for _, name := range []string{"far__echo", "far_echo"} {
-		if got, err := call(exec, name, `{"b":1.50,"a":"x"}`); err != nil || !strings.Contains(got, `"arguments":{"b":1.50,"a":"x"}`) || !strings.Contains(got, `"name":"echo"`) {
+		if got, err := callTool(exec, name, `{"b":1.50,"a":"x"}`); err != nil || !strings.Contains(got, `"arguments":{"b":1.50,"a":"x"}`) || !strings.Contains(got, `"name":"echo"`) {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
 	}
 	r.gone.Store(1)
-	if _, err := call(exec, "far__echo", `{}`); err != nil {
+	if _, err := callTool(exec, "far__echo", `{}`); err != nil {
 		t.Errorf("a session that has ended: %v", err)
 	}
 	if n := s.Report().Starts; n != 2 {
 		t.Errorf("%d connections", n)
 	}
 	r.gone.Store(100)
-	if _, err := call(exec, "far__echo", `{}`); err == nil {
+	if _, err := callTool(exec, "far__echo", `{}`); err == nil {
 		t.Error("sessions end again and again, and the call succeeds")
 	}
 	r.gone.Store(0)
 	until(t, s, "ready again", ready)
 
 	r.broken.Store(true)
-	_, err := call(exec, "far__echo", `{}`)
+	_, err := callTool(exec, "far__echo", `{}`)
 	e, _ := err.(*domain.Error)
 	if e == nil || e.Code != domain.CodeExecutionFailed || !strings.Contains(e.Message, "server far") || e.Data["failure"] != retryable {
 		t.Errorf("a broken server: %v", err)
@@ -147,12 +148,12 @@ func TestLink(t *testing.T) {
 	if report := s.Report(); report.Reason == "" || report.NextTry == "" || report.Tools != 1 {
 		t.Errorf("%+v", report)
 	}
-	if _, err := call(exec, "far__echo", `{}`); err == nil || !strings.Contains(err.Error(), "unavailable") {
+	if _, err := callTool(exec, "far__echo", `{}`); err == nil || !strings.Contains(err.Error(), "unavailable") {
 		t.Errorf("a server that has failed: %v", err)
 	}
 	r.broken.Store(false)
 	until(t, s, "recovered", func() bool { // a call has it tried again
-		_, err := call(exec, "far__echo", `{}`)
+		_, err := callTool(exec, "far__echo", `{}`)
 		return err == nil
 	})
 }
@@ -189,7 +190,7 @@ func TestLazy(t *testing.T) {
 	if report := s.Report(); report.Status != StatusIdle || report.Starts != 0 {
 		t.Errorf("%+v", report)
 	}
-	if _, err := call(exec, "far__echo", `{}`); err != nil || s.Report().Starts != 1 {
+	if _, err := callTool(exec, "far__echo", `{}`); err != nil || s.Report().Starts != 1 {
 		t.Errorf("%v, %+v", err, s.Report())
 	}
 }
@@ -201,7 +202,7 @@ func TestQuestionEnds(t *testing.T) {
 	r.pending = &pending{relay: r, asks: make(chan *ask)}
 	asked := make(chan error, 1)
 	go func() {
-		_, err := r.ask(t.Context(), domain.InputRequest{Method: domain.AskElicitation})
+		_, err := r.ask(t.Context(), call.InputRequest{Method: call.AskElicitation})
 		asked <- err
 	}()
 	<-r.pending.asks
@@ -213,15 +214,15 @@ func TestQuestionEnds(t *testing.T) {
 
 // listener is a caller who notes all that is said.
 type listener struct {
-	domain.ProgressFunc
+	call.ProgressFunc
 	say func(string)
 }
 
 func (l *listener) Supports(string) bool { return true }
 
-func (l *listener) Log(m domain.LogMessage) { l.say(fmt.Sprintf("%s: %s", m.Logger, m.Data)) }
+func (l *listener) Log(m call.LogMessage) { l.say(fmt.Sprintf("%s: %s", m.Logger, m.Data)) }
 
-func (l *listener) Ask(_ context.Context, requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
+func (l *listener) Ask(_ context.Context, requests map[string]call.InputRequest) (map[string]json.RawMessage, error) {
 	l.say(fmt.Sprintf("%s", requests[question].Params))
 	return map[string]json.RawMessage{question: json.RawMessage(`{"action":"decline"}`)}, nil
 }
@@ -281,9 +282,9 @@ func TestTokens(t *testing.T) {
 		defer mu.Unlock()
 		said = append(said, text)
 	}}
-	l.ProgressFunc = func(p domain.Progress) { l.say(p.Message) }
+	l.ProgressFunc = func(p call.Progress) { l.say(p.Message) }
 	for _, tool := range []string{"far__say", "far__refuse"} {
-		r, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: tool, Client: l})
+		r, err := exec.Call(t.Context(), call.ExecuteToolCommand{Tool: tool, Client: l})
 		l.say(fmt.Sprint(r.Content, err))
 	}
 	if len(said) != 5 || strings.Contains(fmt.Sprint(said), "oauth") || strings.Contains(fmt.Sprint(said), `oa\u0075th`) || strings.Contains(fmt.Sprint(said), "xtoken") {

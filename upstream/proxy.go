@@ -8,6 +8,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/upstream/mcpclient"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
@@ -30,7 +31,7 @@ func (p *proxy) run(ctx context.Context, args json.RawMessage) (domain.ToolResul
 			args = rawjson.With(rawjson.Without(args, offered), own, value)
 		}
 	}
-	args, err := identity(c.settings.Identity).write(domain.SessionOf(ctx).Principal, p.schema, args)
+	args, err := identity(c.settings.Identity).write(call.SessionOf(ctx).Principal, p.schema, args)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}

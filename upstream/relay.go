@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/upstream/mcpclient"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
@@ -28,7 +29,7 @@ type relay struct {
 	ended  bool            // nothing may be passed on any more
 	asking sync.WaitGroup  // questions under way
 	stops  []context.CancelCauseFunc
-	logs   chan domain.LogMessage
+	logs   chan call.LogMessage
 	logged chan struct{} // closed when all that is in logs was passed on
 }
 
@@ -52,7 +53,7 @@ type relays struct {
 // the relay.
 func (rs *relays) begin(caller context.Context) *relay {
 	rs.inFlight.Add(1)
-	return &relay{owner: domain.SessionOf(caller), caller: caller, number: rs.begun.Add(1)}
+	return &relay{owner: call.SessionOf(caller), caller: caller, number: rs.begun.Add(1)}
 }
 
 // end removes a call, after all that it was told has been passed on.
@@ -120,18 +121,18 @@ func (r *relay) attach(ctx context.Context) {
 }
 
 // log passes a log message on, without waiting for the caller.
-func (r *relay) log(m domain.LogMessage) {
+func (r *relay) log(m call.LogMessage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
 		return
 	}
 	if r.logs == nil {
-		r.logs, r.logged = make(chan domain.LogMessage, maxLogs), make(chan struct{})
-		go func(logs <-chan domain.LogMessage) {
+		r.logs, r.logged = make(chan call.LogMessage, maxLogs), make(chan struct{})
+		go func(logs <-chan call.LogMessage) {
 			defer close(r.logged)
 			for m := range logs {
-				domain.Log(r.current(), m)
+				call.Log(r.current(), m)
 			}
 		}(r.logs)
 	}
@@ -143,7 +144,7 @@ func (r *relay) log(m domain.LogMessage) {
 
 // ask has the caller answer a question of the server. ctx ends when the server does not
 // want to know any more.
-func (r *relay) ask(ctx context.Context, req domain.InputRequest) (json.RawMessage, error) {
+func (r *relay) ask(ctx context.Context, req call.InputRequest) (json.RawMessage, error) {
 	r.mu.Lock()
 	if r.ended {
 		r.mu.Unlock()
@@ -163,7 +164,7 @@ func (r *relay) ask(ctx context.Context, req domain.InputRequest) (json.RawMessa
 		return r.pending.ask(asking, req)
 	}
 	defer context.AfterFunc(ctx, func() { stop(context.Cause(ctx)) })()
-	answers, err := domain.Ask(asking, map[string]domain.InputRequest{question: req})
+	answers, err := call.Ask(asking, map[string]call.InputRequest{question: req})
 	return answers[question], err
 }
 
@@ -173,11 +174,11 @@ const question = "upstream"
 // handlers answer what the server asks, by having the callers answer.
 func (l *link) handlers() map[string]mcpclient.Handler {
 	all := map[string]mcpclient.Handler{}
-	for _, method := range []string{domain.AskElicitation, domain.AskSampling, domain.AskRoots} {
+	for _, method := range []string{call.AskElicitation, call.AskSampling, call.AskRoots} {
 		all[method] = func(ctx context.Context, params json.RawMessage) (any, error) {
 			params = redact.JSON(params, l.server.secrets())
-			req := domain.InputRequest{Method: method, Params: params}
-			if method == domain.AskElicitation {
+			req := call.InputRequest{Method: method, Params: params}
+			if method == call.AskElicitation {
 				mode, _ := rawjson.String(rawjson.Member(params, "mode"))
 				req.URL = mode == "url"
 			}
@@ -205,7 +206,7 @@ func (l *link) handlers() map[string]mcpclient.Handler {
 // expectCompletion notes whom to tell when a person has done what an address is for.
 func (c *calls) expectCompletion(r *relay, params json.RawMessage) {
 	if id, err := rawjson.String(rawjson.Member(params, "elicitationId")); err == nil {
-		c.completions.Put("", id, domain.Completion(r.current()), 1)
+		c.completions.Put("", id, call.Completion(r.current()), 1)
 	}
 }
 
@@ -226,13 +227,13 @@ func (l *link) notified(ctx context.Context, method string, params json.RawMessa
 	case "notifications/message":
 		params = redact.JSON(params, l.server.secrets())
 		name, _ := rawjson.String(rawjson.Member(params, "level"))
-		level, ok := domain.ParseLogLevel(strings.ToLower(name))
+		level, ok := call.ParseLogLevel(strings.ToLower(name))
 		if !ok { // which is no reason to lose it
-			level = domain.LogInfo
+			level = call.LogInfo
 		}
 		logger, _ := rawjson.String(rawjson.Member(params, "logger"))
 		if r := relayOf(ctx); r != nil {
-			r.log(domain.LogMessage{Level: level, Logger: logger, Data: json.RawMessage(rawjson.Member(params, "data"))})
+			r.log(call.LogMessage{Level: level, Logger: logger, Data: json.RawMessage(rawjson.Member(params, "data"))})
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/upstream/mcpclient"
 )
 
@@ -33,7 +33,7 @@ type pending struct {
 type ask struct {
 	ctx    context.Context // ends when the server does not want to know any more
 	name   string
-	req    domain.InputRequest
+	req    call.InputRequest
 	answer chan answer // has room for one
 }
 
@@ -67,7 +67,7 @@ func (c *calls) inRounds(ctx context.Context, l *link, r *relay, req mcpclient.R
 
 // resume takes a call on that was parked under a token.
 func (c *calls) resume(ctx context.Context, token string) (json.RawMessage, error) {
-	p, ok := c.parked.Take(domain.SessionOf(ctx).Principal.ID, token)
+	p, ok := c.parked.Take(call.SessionOf(ctx).Principal.ID, token)
 	if !ok || !p.alarm.Stop() {
 		return nil, errGone
 	}
@@ -81,7 +81,7 @@ func (c *calls) resume(ctx context.Context, token string) (json.RawMessage, erro
 }
 
 // ask waits until the caller has answered, in whatever round that is.
-func (p *pending) ask(ctx context.Context, req domain.InputRequest) (json.RawMessage, error) {
+func (p *pending) ask(ctx context.Context, req call.InputRequest) (json.RawMessage, error) {
 	q := &ask{ctx: ctx, req: req, answer: make(chan answer, 1)}
 	select {
 	case p.asks <- q:
@@ -153,11 +153,11 @@ func (p *pending) next() *ask {
 func (p *pending) add(ctx context.Context, q *ask) {
 	p.count++
 	q.name = fmt.Sprintf("%s-%d", question, p.count)
-	if domain.CanAsk(ctx, q.req.Needs()) {
+	if call.CanAsk(ctx, q.req.Needs()) {
 		p.asked = append(p.asked, q)
 		return
 	}
-	_, err := domain.Ask(ctx, map[string]domain.InputRequest{q.name: q.req}) // which says why
+	_, err := call.Ask(ctx, map[string]call.InputRequest{q.name: q.req}) // which says why
 	q.answer <- answer{err: err}
 }
 
@@ -168,12 +168,12 @@ func (p *pending) answer(ctx context.Context) error {
 	if len(p.asked) == 0 {
 		return nil
 	}
-	requests := map[string]domain.InputRequest{}
+	requests := map[string]call.InputRequest{}
 	for _, q := range p.asked {
 		requests[q.name] = q.req
 	}
-	answers, err := domain.Ask(ctx, requests)
-	if required, ok := err.(*domain.InputRequired); ok {
+	answers, err := call.Ask(ctx, requests)
+	if required, ok := err.(*call.InputRequired); ok {
 		required.Resume = p.park()
 		return required
 	}

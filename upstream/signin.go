@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/outbound/signin"
 	"github.com/toolserver/toolserver/upstream/oauth"
 )
@@ -27,7 +28,7 @@ func (s *Server) signInTool() domain.Tool {
 // signIn has the caller sign in, and connects to the server.
 func (s *Server) signIn(ctx context.Context, _ struct{}) (domain.ToolResult, error) {
 	err := s.links.signingIn(ctx, func() error {
-		_, err := s.links.of(domain.SessionOf(ctx).Principal.ID).ready(ctx)
+		_, err := s.links.of(call.SessionOf(ctx).Principal.ID).ready(ctx)
 		return err
 	})
 	if refused, ok := errors.AsType[*signInError](err); ok {
@@ -58,7 +59,7 @@ func (ls *links) signingIn(ctx context.Context, do func() error) error {
 	case refused != nil:
 		return &signInError{*refused}
 	}
-	ls.of(domain.SessionOf(ctx).Principal.ID).retry()
+	ls.of(call.SessionOf(ctx).Principal.ID).retry()
 	return do()
 }
 

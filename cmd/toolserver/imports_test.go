@@ -22,9 +22,7 @@ var levels = []string{
 
 	"tools",
 	"tools/google",
-	"tools/google/calendar tools/google/gmail tools/discovery tools/meta tools/shell",
-	"tools/anthropic tools/files tools/google/api tools/linkedin tools/prompts tools/resources tools/system tools/utility tools/web tools/websearch upstream",
-	"tools/google/calendar tools/google/gmail tools/meta tools/resources tools/shell",
+	"tools/discovery tools/google/calendar tools/google/gmail tools/meta tools/resources tools/shell",
 	"tools/anthropic tools/files tools/google/api tools/linkedin tools/prompts tools/system tools/utility tools/web tools/websearch upstream",
 	"tools/files/content tools/google/signin tools/lift upstream/oauth upstream/search",
 	"upstream/mcpclient upstream/mcpshape",
@@ -44,9 +42,11 @@ var levels = []string{
 	"sandbox/command sandbox/glob sandbox/netproxy sandbox/repository sandbox/scratch",
 	"sandbox/netguard sandbox/process",
 
+	"domain/call",
 	"domain",
 	"domain/redact domain/schema",
-	"domain/brief domain/lazyregexp domain/nearest domain/share domain/structschema",
+	"domain/structschema",
+	"domain/brief domain/lazyregexp domain/nearest domain/share",
 	"wire/jsonrpc",
 	"osfile osfile/filewatch wire/rawjson wire/sse",
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
@@ -31,7 +32,7 @@ type Refusal struct{ Message, Remedy string }
 // that they have. An error is to be returned as it is.
 func (n Need) Ask(ctx context.Context) (*Refusal, error) {
 	serving := n.Host.Serving != nil && n.Host.Serving()
-	canOpen := domain.CanAsk(ctx, domain.AskURL)
+	canOpen := call.CanAsk(ctx, call.AskURL)
 	if !canOpen && !serving {
 		return &Refusal{n.Why, "Run: " + n.Command}, nil
 	}
@@ -60,18 +61,18 @@ func (n Need) Ask(ctx context.Context) (*Refusal, error) {
 	if !canOpen {
 		return &Refusal{n.Why, later}, nil
 	}
-	action, err := domain.ElicitURL(ctx, domain.URLElicitation{ID: flow.ID, URL: flow.URL, Message: message})
+	action, err := call.ElicitURL(ctx, call.URLElicitation{ID: flow.ID, URL: flow.URL, Message: message})
 	switch {
 	case domain.CodeOf(err) == domain.CodeMissingCapability: // it can ask, but not during this call
 		return &Refusal{n.Why, later}, nil
 	case err != nil:
 		return nil, err
-	case action != domain.Accepted:
+	case action != call.Accepted:
 		return &Refusal{n.Why + ", and the user did not agree to sign in", "Ask the user what to do instead; do not try the same call again."}, nil
 	}
-	complete := domain.Completion(ctx)
+	complete := call.Completion(ctx)
 	// The client is notified once for each session: maybe long after the call, or before its answer.
-	notify := flow.OnDone(domain.SessionOf(ctx).Key(), func() {
+	notify := flow.OnDone(call.SessionOf(ctx).Key(), func() {
 		if flow.Err() == nil {
 			complete(flow.ID)
 		}
@@ -80,7 +81,7 @@ func (n Need) Ask(ctx context.Context) (*Refusal, error) {
 	if !serving {
 		wait = time.Until(flow.Expires)
 	}
-	done, err := domain.Await(ctx, flow.Done(), wait)
+	done, err := call.Await(ctx, flow.Done(), wait)
 	switch {
 	case err != nil:
 		return nil, err

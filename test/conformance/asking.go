@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 )
 
 type samplingInput struct {
@@ -53,7 +54,7 @@ func askingTools() []domain.Tool {
 			}),
 		reads("test_streaming_elicitation", "Asks the user after it has reported progress.",
 			func(ctx context.Context) (domain.ToolResult, error) {
-				domain.ReportProgress(ctx, domain.Progress{Done: 1, Total: 2})
+				call.ReportProgress(ctx, call.Progress{Done: 1, Total: 2})
 				return askUser(ctx, "Elicitation completed", "Shall the stream go on?", confirmation)
 			}),
 		reads("test_missing_capability", "Asks the client's model, without which it cannot be run.",
@@ -66,11 +67,11 @@ func askingTools() []domain.Tool {
 
 // askUser asks the user and says what came of it, after a heading.
 func askUser(ctx context.Context, heading, message, schema string) (domain.ToolResult, error) {
-	answers, err := domain.Ask(ctx, map[string]domain.InputRequest{"user": elicitation(message, schema)})
+	answers, err := call.Ask(ctx, map[string]call.InputRequest{"user": elicitation(message, schema)})
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	var answer domain.ElicitationAnswer
+	var answer call.ElicitationAnswer
 	if err := json.Unmarshal(answers["user"], &answer); err != nil {
 		return domain.ToolResult{}, err
 	}
@@ -79,7 +80,7 @@ func askUser(ctx context.Context, heading, message, schema string) (domain.ToolR
 
 // askModel returns the text a model answers.
 func askModel(ctx context.Context, name, prompt string) (string, error) {
-	answers, err := domain.Ask(ctx, map[string]domain.InputRequest{name: sampling(prompt, 100)})
+	answers, err := call.Ask(ctx, map[string]call.InputRequest{name: sampling(prompt, 100)})
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 )
 
 // inputRequiredTools need answers that a modern client brings with another call
@@ -31,7 +32,7 @@ func inputRequiredTools() []domain.Tool {
 		reads("test_input_required_result_tampered_state", "The same, for a state that was tampered with.", confirm),
 		reads("test_input_required_result_multiple_inputs", "Asks user, model and roots at once.",
 			func(ctx context.Context) (domain.ToolResult, error) {
-				return askAll(ctx, map[string]domain.InputRequest{
+				return askAll(ctx, map[string]call.InputRequest{
 					"user_name":    elicitation("What is your name?", formOf("name")),
 					"greeting":     sampling("Generate a greeting", 50),
 					"client_roots": roots(),
@@ -48,11 +49,11 @@ func inputRequiredTools() []domain.Tool {
 			}),
 		reads("test_input_required_result_capabilities", "Asks for what this client can be asked.",
 			func(ctx context.Context) (domain.ToolResult, error) {
-				requests := map[string]domain.InputRequest{
+				requests := map[string]call.InputRequest{
 					"user_name": elicitation("What is your name?", formOf("name")),
 					"greeting":  sampling("Generate a greeting", 50),
 				}
-				maps.DeleteFunc(requests, func(_ string, r domain.InputRequest) bool { return !domain.CanAsk(ctx, r.Method) })
+				maps.DeleteFunc(requests, func(_ string, r call.InputRequest) bool { return !call.CanAsk(ctx, r.Method) })
 				return askAll(ctx, requests)
 			}),
 	}
@@ -60,7 +61,7 @@ func inputRequiredTools() []domain.Tool {
 
 // confirm asks in the strict way.
 func confirm(ctx context.Context) (domain.ToolResult, error) {
-	answer, err := domain.Elicit(ctx, "confirm", domain.Elicitation{Message: "Please confirm", Schema: json.RawMessage(confirmation)})
+	answer, err := call.Elicit(ctx, "confirm", call.Elicitation{Message: "Please confirm", Schema: json.RawMessage(confirmation)})
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
@@ -69,7 +70,7 @@ func confirm(ctx context.Context) (domain.ToolResult, error) {
 
 // askField has the user fill in one text. It is empty if the user did not.
 func askField(ctx context.Context, name, message, field string) (string, error) {
-	answers, err := domain.Ask(ctx, map[string]domain.InputRequest{name: elicitation(message, formOf(field))})
+	answers, err := call.Ask(ctx, map[string]call.InputRequest{name: elicitation(message, formOf(field))})
 	if err != nil {
 		return "", err
 	}
@@ -84,7 +85,7 @@ func askField(ctx context.Context, name, message, field string) (string, error) 
 }
 
 func askRoots(ctx context.Context) (domain.ToolResult, error) {
-	answers, err := domain.Ask(ctx, map[string]domain.InputRequest{"client_roots": roots()})
+	answers, err := call.Ask(ctx, map[string]call.InputRequest{"client_roots": roots()})
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
@@ -104,8 +105,8 @@ func askRoots(ctx context.Context) (domain.ToolResult, error) {
 }
 
 // askAll says what has been answered to several questions.
-func askAll(ctx context.Context, requests map[string]domain.InputRequest) (domain.ToolResult, error) {
-	answers, err := domain.Ask(ctx, requests)
+func askAll(ctx context.Context, requests map[string]call.InputRequest) (domain.ToolResult, error) {
+	answers, err := call.Ask(ctx, requests)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 )
 
 const (
@@ -14,13 +15,13 @@ const (
 
 // lists changes what the server lists while it runs.
 type lists struct {
-	exec *domain.Executor // set before there are calls
+	exec *call.Executor // set before there are calls
 
 	mu     sync.Mutex // one change at a time
 	prompt bool       // the dynamic prompt is there
 }
 
-func (l *lists) ready(exec *domain.Executor) { l.exec = exec }
+func (l *lists) ready(exec *call.Executor) { l.exec = exec }
 
 func (l *lists) tools() []domain.Tool {
 	return []domain.Tool{

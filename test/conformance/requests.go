@@ -3,7 +3,7 @@ package main
 import (
 	"encoding/json"
 
-	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 )
 
 // question is a form for the user of the client.
@@ -14,8 +14,8 @@ type question struct {
 
 // elicitation asks the person behind the client. Its answer counts whether or
 // not it comes with the server's state, as the suites send it.
-func elicitation(message, schema string) domain.InputRequest {
-	return domain.InputRequest{Method: domain.AskElicitation, Params: question{message, json.RawMessage(schema)}}
+func elicitation(message, schema string) call.InputRequest {
+	return call.InputRequest{Method: call.AskElicitation, Params: question{message, json.RawMessage(schema)}}
 }
 
 // formOf is the schema of a form with one text to fill in.
@@ -42,14 +42,14 @@ type samplingText struct {
 }
 
 // sampling asks the model behind the client.
-func sampling(prompt string, maxTokens int) domain.InputRequest {
-	return domain.InputRequest{Method: domain.AskSampling, Params: samplingParams{
+func sampling(prompt string, maxTokens int) call.InputRequest {
+	return call.InputRequest{Method: call.AskSampling, Params: samplingParams{
 		Messages:  []samplingMessage{{Role: "user", Content: samplingText{Type: "text", Text: prompt}}},
 		MaxTokens: maxTokens,
 	}}
 }
 
 // roots asks for the client's roots.
-func roots() domain.InputRequest {
-	return domain.InputRequest{Method: domain.AskRoots, Params: struct{}{}}
+func roots() call.InputRequest {
+	return call.InputRequest{Method: call.AskRoots, Params: struct{}{}}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/declare"
 )
@@ -42,14 +43,14 @@ const (
 )
 
 // Executor returns an executor with default settings over tools.
-func Executor(t testing.TB, tools ...domain.Tool) *domain.Executor {
+func Executor(t testing.TB, tools ...domain.Tool) *call.Executor {
 	t.Helper()
 	registry, err := domain.NewRegistry(tools...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	limits := domain.Limits{DefaultTimeout: callTimeout, MaxAbandonGrace: callGrace}
-	return domain.NewExecutor(registry, domain.NewResultStore(domain.PageBytes(0)), domain.Settings{Limits: limits}, nil)
+	return call.NewExecutor(registry, call.NewResultStore(domain.PageBytes(0)), domain.Settings{Limits: limits}, nil)
 }
 
 // Run calls tool for each case, in order, and holds every result to [Verify].
@@ -58,7 +59,7 @@ func Run(t *testing.T, tool domain.Tool, cases []Case) {
 	exec := Executor(t, tool)
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
-			res, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(c.Args)})
+			res, err := exec.Call(t.Context(), call.ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(c.Args)})
 			c.compare(t, tool, res, err)
 			if err == nil {
 				Verify(t, tool, res)
@@ -74,7 +75,7 @@ func Run(t *testing.T, tool domain.Tool, cases []Case) {
 // an error ends the test. The result is held to [Verify].
 func Call(t testing.TB, tool domain.Tool, args string) domain.ToolResult {
 	t.Helper()
-	res, err := Executor(t, tool).Call(t.Context(), domain.ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(args)})
+	res, err := Executor(t, tool).Call(t.Context(), call.ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(args)})
 	if err != nil {
 		t.Fatalf("%s(%s): %v", tool.Name, args, err)
 	}

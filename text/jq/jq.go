@@ -20,6 +20,7 @@ import (
 	"github.com/itchyny/gojq"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/share"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
@@ -84,7 +85,7 @@ func (s *Selector) run(ctx context.Context, program string, value []byte) (text,
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
-	owner := domain.SessionOf(ctx).Principal.ID
+	owner := call.SessionOf(ctx).Principal.ID
 	if err := s.slots.Acquire(ctx, owner, 1); err != nil {
 		return "", "had to wait too long for others"
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/redact"
 	fake "github.com/toolserver/toolserver/test/fakes/anthropic"
 
@@ -146,7 +147,7 @@ func TestKeysAreRedacted(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := domain.Settings{Secrets: []string{fake.APIKey, fake.AdminKey}, Limits: domain.Limits{DefaultTimeout: time.Minute}}
-	exec := domain.NewExecutor(registry, domain.NewResultStore(domain.PageBytes(0)), settings, nil)
+	exec := call.NewExecutor(registry, call.NewResultStore(domain.PageBytes(0)), settings, nil)
 	said := "it is " + fake.APIKey + " and " + fake.AdminKey
 	for name, reply := range map[string]fake.Reply{
 		"answer": fake.Turn{Text: []string{"it is " + fake.APIKey[:10], fake.APIKey[10:] + " and ", fake.AdminKey}, StopReason: fake.APIKey}.Reply(fake.APIKey),
@@ -158,7 +159,7 @@ func TestKeysAreRedacted(t *testing.T) {
 		api.Script(fake.MessagesPath, reply)
 		api.Script(fake.CostPath, reply)
 		for tool, args := range map[string]string{conversation.Name: `{"message":"m"}`, usage.Name: `{"action":"cost","starting_at":"2026-01-01"}`} {
-			res, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args)})
+			res, err := exec.Call(t.Context(), call.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args)})
 			shown, marshalErr := json.Marshal([]any{res, res.Structured()})
 			if err != nil || marshalErr != nil || strings.Contains(string(shown), "fake-0123456789abcdef") {
 				t.Errorf("%s, %s: %s, %v, %v", name, tool, shown, err, marshalErr)

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
@@ -60,7 +61,7 @@ func (t talk) run(ctx context.Context, in conversationInput) (domain.ToolResult,
 	if strings.TrimSpace(in.Message) == "" {
 		return domain.ToolResult{}, domain.InvalidArgument(ConversationName, "message", "must not be empty")
 	}
-	principal := domain.SessionOf(ctx).Principal.ID
+	principal := call.SessionOf(ctx).Principal.ID
 	req := Request{Model: in.Model, System: in.SystemPrompt, MaxTokens: in.MaxTokens, Temperature: in.Temperature, Effort: in.Effort}
 	if in.ConversationID != "" {
 		earlier, _ := t.history.kept.Get(principal, in.ConversationID) // which keeps it for another while
@@ -129,7 +130,7 @@ const progressEvery = 200 * time.Millisecond
 
 // progress tells the caller how far an answer has got: at its first piece, and from then on every progressEvery at most.
 func progress(ctx context.Context, now func() time.Time) func(text, thinking string) {
-	if !domain.WantsProgress(ctx) {
+	if !call.WantsProgress(ctx) {
 		return nil
 	}
 	var last time.Time
@@ -143,7 +144,7 @@ func progress(ctx context.Context, now func() time.Time) func(text, thinking str
 			if written == 0 {
 				message = fmt.Sprintf("thinking, %d characters", thought)
 			}
-			domain.ReportProgress(ctx, domain.Progress{Done: float64(thought + written), Message: message})
+			call.ReportProgress(ctx, call.Progress{Done: float64(thought + written), Message: message})
 		}
 	}
 }

@@ -11,13 +11,14 @@ import (
 	fake "github.com/toolserver/toolserver/test/fakes/anthropic"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/test/tooltest"
 )
 
-// call calls claude_conversation for a client that hears of progress.
-func call(ctx context.Context, exec *domain.Executor, args string, heard func(domain.Progress)) (domain.ToolResult, error) {
-	return exec.Call(ctx, domain.ExecuteToolCommand{
-		Tool: "claude_conversation", Arguments: json.RawMessage(args), Client: domain.ProgressFunc(heard),
+// ask calls claude_conversation for a client that hears of progress.
+func ask(ctx context.Context, exec *call.Executor, args string, heard func(call.Progress)) (domain.ToolResult, error) {
+	return exec.Call(ctx, call.ExecuteToolCommand{
+		Tool: "claude_conversation", Arguments: json.RawMessage(args), Client: call.ProgressFunc(heard),
 	})
 }
 
@@ -30,8 +31,8 @@ func TestConversationCancel(t *testing.T) {
 	conversation, _ := tools(t, api)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var heard []domain.Progress
-	_, err := call(ctx, tooltest.Executor(t, conversation), `{"message":"m"}`, func(p domain.Progress) {
+	var heard []call.Progress
+	_, err := ask(ctx, tooltest.Executor(t, conversation), `{"message":"m"}`, func(p call.Progress) {
 		heard = append(heard, p)
 		cancel()
 	})
@@ -58,8 +59,8 @@ func TestConversationTimeout(t *testing.T) {
 		api.Script(fake.MessagesPath, fake.Reply{Header: fake.EventStream(), Body: half, Hang: true})
 		conversation, _ := tools(t, api)
 		conversation.Timeout = limit
-		res, err := call(t.Context(), tooltest.Executor(t, conversation), `{"message":"m"}`, nil)
-		if text := tooltest.Text(res); err == nil && res.ErrorType() == domain.TimedOut && strings.HasPrefix(text, "Hello") && strings.Contains(text, "\n[timed out after ") {
+		res, err := ask(t.Context(), tooltest.Executor(t, conversation), `{"message":"m"}`, nil)
+		if text := tooltest.Text(res); err == nil && res.ErrorType() == call.TimedOut && strings.HasPrefix(text, "Hello") && strings.Contains(text, "\n[timed out after ") {
 			return
 		}
 		if err != nil && domain.CodeOf(err) != domain.CodeTimeout || limit > 10*time.Second {
@@ -83,7 +84,7 @@ func TestConversationSlow(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	conversation.Timeout = 50 * time.Millisecond
-	res, err := call(t.Context(), tooltest.Executor(t, conversation), `{"message":"m"}`, nil)
+	res, err := ask(t.Context(), tooltest.Executor(t, conversation), `{"message":"m"}`, nil)
 	if domain.CodeOf(err) != domain.CodeTimeout {
 		t.Errorf("error %v, %q", err, tooltest.Text(res))
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/test/tooltest"
 )
 
@@ -29,12 +30,12 @@ func TestProgress(t *testing.T) {
 			return domain.Text("done"), nil
 		})
 	var heard []string
-	call := domain.ExecuteToolCommand{Tool: "t", Arguments: json.RawMessage("{}")}
-	if res, err := tooltest.Executor(t, tool).Call(t.Context(), call); err != nil || tooltest.Text(res) != "nobody listens" {
+	command := call.ExecuteToolCommand{Tool: "t", Arguments: json.RawMessage("{}")}
+	if res, err := tooltest.Executor(t, tool).Call(t.Context(), command); err != nil || tooltest.Text(res) != "nobody listens" {
 		t.Errorf("%v, error %v", res, err)
 	}
-	call.Client = domain.ProgressFunc(func(p domain.Progress) { heard = append(heard, fmt.Sprint(p.Done, " ", p.Message)) })
-	if _, err := tooltest.Executor(t, tool).Call(t.Context(), call); err != nil {
+	command.Client = call.ProgressFunc(func(p call.Progress) { heard = append(heard, fmt.Sprint(p.Done, " ", p.Message)) })
+	if _, err := tooltest.Executor(t, tool).Call(t.Context(), command); err != nil {
 		t.Fatal(err)
 	}
 	want := "[1 thinking, 1 characters 43 42 characters 83 82 characters 123 122 characters 163 162 characters]"

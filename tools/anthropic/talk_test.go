@@ -11,6 +11,7 @@ import (
 	fake "github.com/toolserver/toolserver/test/fakes/anthropic"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/anthropic"
 )
@@ -22,7 +23,7 @@ func TestConversationHistory(t *testing.T) {
 	exec := tooltest.Executor(t, conversation)
 	ask := func(principal, args string) domain.ToolResult {
 		t.Helper()
-		res, err := exec.Call(t.Context(), domain.ExecuteToolCommand{
+		res, err := exec.Call(t.Context(), call.ExecuteToolCommand{
 			Tool: "claude_conversation", Arguments: json.RawMessage(args), Session: domain.Session{Principal: domain.Principal{ID: principal, Name: principal}},
 		})
 		if err != nil || res.IsError {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/domain/share"
 )
@@ -74,7 +75,7 @@ func (u *usageReader) usage(ctx context.Context, in usageInput) (domain.ToolResu
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	principal, offset := domain.SessionOf(ctx).Principal.ID, in.Offset
+	principal, offset := call.SessionOf(ctx).Principal.ID, in.Offset
 	in.Offset = 0
 	key, err := json.Marshal(in)
 	if err != nil {
@@ -90,7 +91,7 @@ func (u *usageReader) usage(ctx context.Context, in usageInput) (domain.ToolResu
 			return u.failure(err, ""), nil
 		}
 	}
-	result, err := found.answer(offset, domain.ListRoom(ctx))
+	result, err := found.answer(offset, call.ListRoom(ctx))
 	if answer, _ := result.Results.(reportResult); answer.NextOffset > 0 {
 		u.kept.Put(principal, string(key), found, int64(found.size))
 	}

@@ -12,6 +12,7 @@ import (
 	fake "github.com/toolserver/toolserver/test/fakes/anthropic"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/test/tooltest"
 )
 
@@ -155,10 +156,10 @@ func TestUsageTimeUp(t *testing.T) {
 		api.Script(fake.UsagePath, first, fake.Reply{Body: `{"data":`, Hang: true})
 		_, usage := tools(t, api)
 		usage.Timeout = limit
-		var heard []domain.Progress
-		res, err := tooltest.Executor(t, usage).Call(t.Context(), domain.ExecuteToolCommand{
+		var heard []call.Progress
+		res, err := tooltest.Executor(t, usage).Call(t.Context(), call.ExecuteToolCommand{
 			Tool: usage.Name, Arguments: json.RawMessage(`{"action":"usage","starting_at":"2026-01-01","max_pages":9}`),
-			Client: domain.ProgressFunc(func(p domain.Progress) { heard = append(heard, p) }),
+			Client: call.ProgressFunc(func(p call.Progress) { heard = append(heard, p) }),
 		})
 		if err != nil && domain.CodeOf(err) == domain.CodeTimeout && limit < 10*time.Second {
 			continue // not even the first page came in time
@@ -182,9 +183,9 @@ func TestUsageCancel(t *testing.T) {
 	_, usage := tools(t, api)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := tooltest.Executor(t, usage).Call(ctx, domain.ExecuteToolCommand{
+	_, err := tooltest.Executor(t, usage).Call(ctx, call.ExecuteToolCommand{
 		Tool: usage.Name, Arguments: json.RawMessage(`{"action":"usage","starting_at":"2026-01-01","max_pages":9}`),
-		Client: domain.ProgressFunc(func(domain.Progress) { cancel() }),
+		Client: call.ProgressFunc(func(call.Progress) { cancel() }),
 	})
 	if domain.CodeOf(err) != domain.CodeExecutionFailed || !strings.Contains(err.Error(), "canceled") {
 		t.Errorf("error %v", err)

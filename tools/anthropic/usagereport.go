@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
@@ -116,7 +116,7 @@ func (r *report) fetchPage(ctx context.Context, start, page string) (next string
 	if err != nil {
 		return "", cmp.Or(ctx.Err(), err)
 	}
-	domain.ReportProgress(ctx, domain.Progress{Done: float64(r.pages), Message: fmt.Sprintf("pages: %d, rows: %d", r.pages, len(r.rows))})
+	call.ReportProgress(ctx, call.Progress{Done: float64(r.pages), Message: fmt.Sprintf("pages: %d, rows: %d", r.pages, len(r.rows))})
 	return next, nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/declare"
@@ -45,7 +46,7 @@ type Options struct {
 
 // Family returns the tools that find and call tools of servers. What servers are handed is that of mcp_exec. Catalog returns
 // what is in force; results keeps what a wrong program was to select from.
-func Family(catalog func() *domain.Catalog, results *domain.ResultStore, selector *jq.Selector) declare.Family[Options, finder] {
+func Family(catalog func() *domain.Catalog, results *call.ResultStore, selector *jq.Selector) declare.Family[Options, finder] {
 	entry := func(owner sandbox.Owner, make func(finder) domain.Tool) declare.Entry[finder] {
 		return declare.Entry[finder]{Owner: owner, Lacks: finder.lacks, Make: func(f finder, _ sandbox.Capabilities) domain.Tool { return make(f) }}
 	}
@@ -67,7 +68,7 @@ func Family(catalog func() *domain.Catalog, results *domain.ResultStore, selecto
 type finder struct {
 	Options
 	catalog  func() *domain.Catalog
-	results  *domain.ResultStore
+	results  *call.ResultStore
 	selector *jq.Selector
 	searcher *searcher
 }
@@ -199,12 +200,12 @@ type listOutput struct {
 const pageSize = 100
 
 func (f finder) list(ctx context.Context, in listInput) (domain.ToolResult, error) {
-	all := f.tools(domain.SessionOf(ctx).Principal, in.Server)
+	all := f.tools(call.SessionOf(ctx).Principal, in.Server)
 	if len(all) == 0 && in.Server != "" {
 		return domain.Failure("not_found", fmt.Sprintf("no server %q with tools for you", brief.Name(in.Server)),
 			"Call mcp_list_tools without a server for those there are."), nil
 	}
-	list := domain.ListFrom(all, in.Offset)
+	list := call.ListFrom(all, in.Offset)
 	list.Entries = list.Entries[:min(pageSize, len(list.Entries))]
 	list.None = "no tools of other servers"
 	list.Text = func(tools []found) string {
@@ -235,7 +236,7 @@ type infoInput struct {
 }
 
 func (f finder) info(ctx context.Context, in infoInput) (domain.ToolResult, error) {
-	t, err := f.find(domain.SessionOf(ctx).Principal, in.Server, in.Tool)
+	t, err := f.find(call.SessionOf(ctx).Principal, in.Server, in.Tool)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
@@ -264,7 +265,7 @@ type execInput struct {
 func (execInput) Words() string { return arguments }
 
 func (f finder) exec(ctx context.Context, in execInput) (domain.ToolResult, error) {
-	t, err := f.find(domain.SessionOf(ctx).Principal, in.Server, in.Tool)
+	t, err := f.find(call.SessionOf(ctx).Principal, in.Server, in.Tool)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
@@ -275,7 +276,7 @@ func (f finder) exec(ctx context.Context, in execInput) (domain.ToolResult, erro
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	r, err := domain.CallTool(ctx, t.tool.Name, args)
+	r, err := call.CallTool(ctx, t.tool.Name, args)
 	if e, ok := err.(*domain.Error); ok && e.Verbatim {
 		return upstreamFailure(t, e), nil
 	}
@@ -285,9 +286,9 @@ func (f finder) exec(ctx context.Context, in execInput) (domain.ToolResult, erro
 	if in.Select == "" || err != nil || r.IsError {
 		return r, err
 	}
-	value := domain.WithoutSecrets(ctx, valueOf(r))
+	value := call.WithoutSecrets(ctx, valueOf(r))
 	return f.selector.Select(ctx, ExecName, in.Select, value, func() string {
-		return "The call was made. All of its result: " + f.results.Keep(domain.SessionOf(ctx).Principal, string(value)).Call(1)
+		return "The call was made. All of its result: " + f.results.Keep(call.SessionOf(ctx).Principal, string(value)).Call(1)
 	})
 }
 

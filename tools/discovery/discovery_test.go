@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
@@ -42,7 +43,7 @@ func offered(t testing.TB, server string, listed ...string) (o domain.Offer) {
 
 // finding is a registry with two servers, one of which is for a group, and what finds
 // their tools.
-func finding(t *testing.T, everything bool) *domain.Executor {
+func finding(t *testing.T, everything bool) *call.Executor {
 	t.Helper()
 	registry, err := domain.NewRegistry()
 	if err != nil {
@@ -69,7 +70,7 @@ func finding(t *testing.T, everything bool) *domain.Executor {
 		}
 		registry.Register(domain.FixedSource(name, offer, nil))
 	}
-	return domain.NewExecutor(registry, domain.NewResultStore(0), domain.Settings{}, func(*domain.CallRecord) {})
+	return call.NewExecutor(registry, call.NewResultStore(0), domain.Settings{}, func(*call.Record) {})
 }
 
 // TestFinder has tools found, described and called, by one who may use all servers and by
@@ -81,7 +82,7 @@ func TestFinder(t *testing.T) {
 		err  error
 	}
 	run := func(groups []string, tool, args string) answer {
-		r, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args), Session: domain.Session{Principal: domain.Principal{ID: "token:x", Groups: groups}}})
+		r, err := exec.Call(t.Context(), call.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args), Session: domain.Session{Principal: domain.Principal{ID: "token:x", Groups: groups}}})
 		if err != nil {
 			return answer{err.Error(), err}
 		}
@@ -151,7 +152,7 @@ func TestDiscovery(t *testing.T) {
 			t.Errorf("%+v %v: %d tools, %v", test.discovery, test.groups, len(page.Tools), err)
 		}
 	}
-	r, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: ExecName, Arguments: json.RawMessage(`{"server":"toolserver","tool":"read_file"}`)})
+	r, err := exec.Call(t.Context(), call.ExecuteToolCommand{Tool: ExecName, Arguments: json.RawMessage(`{"server":"toolserver","tool":"read_file"}`)})
 	if err != nil || r.Content[0].Text != "read" {
 		t.Errorf("a tool of this server: %+v, %v", r, err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/upstream/search"
 )
@@ -64,12 +65,12 @@ func (f finder) search(ctx context.Context, in searchInput) (domain.ToolResult, 
 	if strings.TrimSpace(in.Query) == "" && len(in.Files) == 0 {
 		return domain.ToolResult{}, domain.InvalidArgument(SearchName, "query", "says nothing; say what the tool should do, or name files")
 	}
-	catalog, p := f.catalog(), domain.SessionOf(ctx).Principal
+	catalog, p := f.catalog(), call.SessionOf(ctx).Principal
 	index, all := f.searcher.in(catalog, f)
 	r := index.Search(in.Query, search.Options{
 		Limit: in.Limit, Server: in.Server, Files: in.Files, Keep: func(i int) bool { return catalog.Why(p, all[i].tool.Name) == "" },
 	})
-	out, mostSchema := searchOutput{Weak: r.Weak, Hint: hint(r)}, min(maxShownSchema, domain.ListRoom(ctx)/2)
+	out, mostSchema := searchOutput{Weak: r.Weak, Hint: hint(r)}, min(maxShownSchema, call.ListRoom(ctx)/2)
 	fits := func(i int, h search.Hit) (f fitting, arguments string) {
 		t := all[h.Tool]
 		if f = (fitting{t.shown(), t.name + "(" + t.tool.Input.Signature() + ")", nil}); i > 0 {
@@ -82,7 +83,7 @@ func (f finder) search(ctx context.Context, in searchInput) (domain.ToolResult, 
 		f.Input = t.tool.Input
 		return f, "  arguments: " + string(schema) + "\n"
 	}
-	return domain.List[search.Hit]{
+	return call.List[search.Hit]{
 		Entries: r.Hits,
 		Text: func(hits []search.Hit) string {
 			var b strings.Builder

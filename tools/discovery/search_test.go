@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
@@ -50,13 +51,13 @@ func TestSearchIsShort(t *testing.T) {
 	}
 	tools := tooltest.Tools(t, Family(registry.Catalog, nil, nil), declare.From[Options]{Config: Options{Servers: true}})
 	registry.Register(domain.FixedSource("own", domain.Offer{Tools: tools}, nil))
-	exec := domain.NewExecutor(registry, domain.NewResultStore(0), domain.Settings{}, func(*domain.CallRecord) {})
+	exec := call.NewExecutor(registry, call.NewResultStore(0), domain.Settings{}, func(*call.Record) {})
 	var texts, structured []int
 	for _, file := range []string{"queries.json", "paraphrases.json"} {
 		var questions []struct{ Query string }
 		read(file, &questions)
 		for _, q := range questions {
-			r, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: SearchName, Arguments: fmt.Appendf(nil, `{"query":%q}`, q.Query)})
+			r, err := exec.Call(t.Context(), call.ExecuteToolCommand{Tool: SearchName, Arguments: fmt.Appendf(nil, `{"query":%q}`, q.Query)})
 			if err != nil {
 				t.Fatalf("%s: %v", q.Query, err)
 			}

@@ -61,7 +61,7 @@ func (t fileTool) append(ctx context.Context, in appendInput) (domain.ToolResult
 
 func (t fileTool) appendFailure(path string, err error) (domain.ToolResult, error) {
 	if e, ok := errors.AsType[*osfile.AppendError](err); ok && e.Left != 0 {
-		return domain.Failure("io_error", err.Error(), "Read the end of the file before appending again: call "+call("read_file", path)+"."), nil
+		return domain.Failure("io_error", err.Error(), "Read the end of the file before appending again: call "+callOn("read_file", path)+"."), nil
 	}
 	if !isNotFound(err) {
 		return domain.ToolResult{}, err

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/fakes/walktest"
 	"github.com/toolserver/toolserver/test/tooltest"
@@ -15,7 +16,7 @@ import (
 
 func benchmark(b *testing.B, w bench, tool, args string) {
 	exec := tooltest.Executor(b, w.tools[tool])
-	cmd := domain.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args)}
+	cmd := call.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args)}
 	b.ReportAllocs()
 	before := walktest.CPUTime()
 	for b.Loop() {

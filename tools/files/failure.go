@@ -48,7 +48,7 @@ func (t fileTool) failure(err error) (domain.ToolResult, error) {
 			message += "; commands may have a /tmp of their own: use a path in the working directory"
 		}
 	case pathguard.KindNotADirectory:
-		hint = "Call " + call("list_directory", parent(path)) + " for what is there."
+		hint = "Call " + callOn("list_directory", parent(path)) + " for what is there."
 		right = t.callFor(path)
 	case pathguard.KindNotAFile:
 		right = t.callFor(path)
@@ -88,15 +88,15 @@ func (s *toolset) callFor(path string) string {
 	case err != nil:
 		return ""
 	case info.Mode.IsDir():
-		return call("list_directory", path)
+		return callOn("list_directory", path)
 	case info.Mode.IsRegular():
-		return call("read_file", path)
+		return callOn("read_file", path)
 	}
 	return ""
 }
 
-// call returns the literal call of a tool with a path.
-func call(tool, path string) string { return fmt.Sprintf("%s(path=%q)", tool, path) }
+// callOn returns the literal call of a tool with a path.
+func callOn(tool, path string) string { return fmt.Sprintf("%s(path=%q)", tool, path) }
 
 // parent returns the directory of a path as the caller spelled it.
 func parent(name string) string {

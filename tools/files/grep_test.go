@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/fakes/walktest"
 	"github.com/toolserver/toolserver/test/tooltest"
@@ -106,7 +107,7 @@ func TestGrepAgainstRipgrep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := domain.NewExecutor(registry, domain.NewResultStore(0), domain.Settings{Limits: domain.Limits{MaxResultChars: 10 << 20}}, nil)
+	whole := call.NewExecutor(registry, call.NewResultStore(0), domain.Settings{Limits: domain.Limits{MaxResultChars: 10 << 20}}, nil)
 	b.put(t, ".gitignore", "*.json\n/dir0001/\n", "dir0002/.gitignore", "!*.json\n*.py\n")
 	for _, c := range []struct {
 		args  string
@@ -132,7 +133,7 @@ func TestGrepAgainstRipgrep(t *testing.T) {
 			t.Fatalf("rg %q: %v", flags, err)
 		}
 		want = bytes.ReplaceAll(append([]byte("\n"), want...), []byte("\n./"), []byte("\n"))
-		res, err := whole.Call(t.Context(), domain.ExecuteToolCommand{Tool: "grep", Arguments: json.RawMessage(`{` + c.args + `,"max_results":10000}`)})
+		res, err := whole.Call(t.Context(), call.ExecuteToolCommand{Tool: "grep", Arguments: json.RawMessage(`{` + c.args + `,"max_results":10000}`)})
 		if err != nil {
 			t.Fatal(err)
 		}

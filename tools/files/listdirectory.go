@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/sandbox/walk"
 )
@@ -54,7 +55,7 @@ func listDirectory(t fileTool) domain.Tool {
 
 func (t fileTool) list(ctx context.Context, in listInput) (domain.ToolResult, error) {
 	found, err := collect(ctx, t.reads, query[listEntry]{
-		path: in.Path, hidden: in.IncludeHidden, flat: !in.Recursive, skip: in.Offset, most: min(in.MaxEntries, domain.ListRoom(ctx)/len("n\t1\n")),
+		path: in.Path, hidden: in.IncludeHidden, flat: !in.Recursive, skip: in.Offset, most: min(in.MaxEntries, call.ListRoom(ctx)/len("n\t1\n")),
 		pick: func(_ *tree, e *walk.Entry) (listEntry, bool) { return describe(e, in.Details) },
 	})
 	if err != nil {

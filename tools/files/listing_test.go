@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/files"
@@ -206,7 +207,7 @@ func TestWalkStops(t *testing.T) {
 	for tool, args := range map[string]string{"list_directory": `{"recursive":true,"max_entries":10000}`, "search_files": `{"max_results":10000}`, "grep": `{"pattern":"text"}`} {
 		exec := tooltest.Executor(t, b.tools[tool])
 		reports := 0
-		_, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args), Client: domain.ProgressFunc(func(p domain.Progress) {
+		_, err := exec.Call(t.Context(), call.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args), Client: call.ProgressFunc(func(p call.Progress) {
 			if reports++; p.Done <= 0 || !strings.Contains(p.Message, "entries") {
 				t.Errorf("%s: progress %+v", tool, p)
 			}
@@ -216,7 +217,7 @@ func TestWalkStops(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if res, err := exec.Call(ctx, domain.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args)}); err == nil {
+		if res, err := exec.Call(ctx, call.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args)}); err == nil {
 			t.Errorf("%s: goes on without its caller: %.100s", tool, tooltest.Text(res))
 		}
 	}

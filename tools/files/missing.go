@@ -21,7 +21,7 @@ const (
 // like it, and the call to make next. It tells only what list_directory would.
 func (t fileTool) missing(name, message string) domain.ToolResult {
 	dir, near := t.siblings(name)
-	list := call("list_directory", dir)
+	list := callOn("list_directory", dir)
 	if len(near) == 0 {
 		return domain.Failure("not_found", message+"; "+list+" shows what there is", "Call "+list+".")
 	}

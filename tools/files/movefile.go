@@ -87,7 +87,7 @@ func (t fileTool) placeFailure(source, destination string, err error) (domain.To
 	switch {
 	case e.Kind == pathguard.KindNotFound && t.lacksParent(destination):
 		return domain.Failure("not_found", fmt.Sprintf("%s cannot be created: its parent directory does not exist", destination),
-			"Call "+call("create_directory", parent(destination))+" first."), nil
+			"Call "+callOn("create_directory", parent(destination))+" first."), nil
 	case failed != nil:
 	case info.Mode.IsDir() && (e.Kind == pathguard.KindExists || e.Kind == pathguard.KindNotAFile):
 		inside := under(destination, path.Base(strings.TrimRight(source, "/")))

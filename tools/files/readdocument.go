@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/text/document"
 	"github.com/toolserver/toolserver/tools/files/content"
 )
@@ -33,7 +34,7 @@ const unsettled = 2 * time.Second
 
 // read returns what is in a document, which is kept for the calls that read on.
 func (c *reading) read(ctx context.Context, src content.Source) (content.Content, error) {
-	owner, info := domain.SessionOf(ctx).Principal.ID, c.file.Info
+	owner, info := call.SessionOf(ctx).Principal.ID, c.file.Info
 	of := fmt.Sprint(info.Real, info.ID, info.Size, info.ModTime.UnixNano(), src.Type.Kind, c.in.Encoding)
 	if made, ok := c.made.Get(owner, of); ok {
 		return made, nil

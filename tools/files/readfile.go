@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/share"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/sandbox/pathguard"
@@ -259,7 +260,7 @@ func (c *reading) refuse(ctx context.Context, t document.Type) domain.ToolResult
 func (c *reading) runs(ctx context.Context) func(command string) bool {
 	return func(command string) bool {
 		program, _, _ := strings.Cut(command, " ")
-		return c.shell.Finds(program) && domain.Permits(ctx, bash, domain.Arguments{"command": command})
+		return c.shell.Finds(program) && call.Permits(ctx, bash, domain.Arguments{"command": command})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/text/document"
 	"github.com/toolserver/toolserver/text/textfile"
 )
@@ -32,7 +33,7 @@ const numberRoom = 22
 func (c *reading) room() int {
 	marker := markerRoom + len(strconv.Quote(c.path))
 	if c.untrusted() {
-		marker += domain.MarkRoom
+		marker += call.MarkRoom
 	}
 	return max(c.options.MaxChars-marker, c.options.MaxChars/2)
 }
@@ -77,7 +78,7 @@ func (c *reading) window(ctx context.Context, src source) (domain.ToolResult, er
 // answer returns the text of a window.
 func (c *reading) answer(ctx context.Context, text []byte, w textfile.Window, src source) domain.ToolResult {
 	if len(text) > 0 && c.untrusted() {
-		text = []byte(domain.Untrusted(ctx, "Mail", "its sender", string(text)))
+		text = []byte(call.Untrusted(ctx, "Mail", "its sender", string(text)))
 	}
 	res := domain.Text(c.marked(text, w, src))
 	if res.Empty = "[the file is empty]"; src.fileSize > 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/sandbox/glob"
 	"github.com/toolserver/toolserver/sandbox/walk"
@@ -51,7 +52,7 @@ func (t fileTool) search(ctx context.Context, in searchInput) (domain.ToolResult
 	}
 	found, err := collect(ctx, t.reads, query[string]{
 		path: in.Path, hidden: in.IncludeHidden || namesHidden(in.Pattern), gitignore: in.Gitignore, skip: in.Offset,
-		most: min(in.MaxResults, domain.ListRoom(ctx)/len(`"n",`)),
+		most: min(in.MaxResults, call.ListRoom(ctx)/len(`"n",`)),
 		pick: func(tree *tree, e *walk.Entry) (string, bool) {
 			if in.Type == "file" && !e.IsRegular() || in.Type == "directory" && !e.IsDir() || !pattern.MatchEntry(e.Name(), e.Rel) {
 				return "", false

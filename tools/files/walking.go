@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/pathguard"
 	"github.com/toolserver/toolserver/sandbox/walk"
@@ -90,7 +90,7 @@ type query[T any] struct {
 
 // found is what a walk has collected.
 type found[T any] struct {
-	domain.List[T]
+	call.List[T]
 	incomplete bool // the walk has stopped before its end
 }
 
@@ -204,7 +204,7 @@ type progress struct {
 }
 
 func newProgress(ctx context.Context, did string) *progress {
-	return &progress{ctx: ctx, did: did, wanted: domain.WantsProgress(ctx)}
+	return &progress{ctx: ctx, did: did, wanted: call.WantsProgress(ctx)}
 }
 
 // step counts an entry.
@@ -224,6 +224,6 @@ func (p *progress) moved(bytes int64) {
 func (p *progress) report(message string, done float64) {
 	if p.wanted && time.Since(p.last) >= progressInterval {
 		p.last = time.Now()
-		domain.ReportProgress(p.ctx, domain.Progress{Done: done, Message: message})
+		call.ReportProgress(p.ctx, call.Progress{Done: done, Message: message})
 	}
 }

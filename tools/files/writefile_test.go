@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/files"
@@ -109,7 +110,7 @@ func TestConcurrentWrites(t *testing.T) {
 	exec := tooltest.Executor(t, b.tools["append_file"], b.tools["edit_file"])
 	var wg sync.WaitGroup
 	call := func(tool, args string) {
-		res, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args)})
+		res, err := exec.Call(t.Context(), call.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args)})
 		if err != nil || res.IsError {
 			t.Errorf("%s: %v %s", tool, err, tooltest.Text(res))
 		}

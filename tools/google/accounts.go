@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/sandbox"
@@ -76,7 +77,7 @@ func accountsTool(c *api.Client, accounts *signin.Accounts) domain.Tool {
 				return domain.Failure(f.Type, accountsFailing+": "+f.Message, f.Hint), nil
 			}
 		}
-		services, err := accounts.Status(accounts.Owners(domain.SessionOf(ctx).Principal.ID)...)
+		services, err := accounts.Status(accounts.Owners(call.SessionOf(ctx).Principal.ID)...)
 		if err != nil && services == nil {
 			f := httpcall.Explain(err)
 			return domain.Failure(f.Type, accountsFailing+": "+f.Message, f.Hint), nil

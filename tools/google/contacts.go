@@ -11,6 +11,7 @@ import (
 	"google.golang.org/api/people/v1"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/text/html"
 	"github.com/toolserver/toolserver/tools/google/api"
@@ -52,7 +53,7 @@ func contactsTool(c *api.Client) domain.Tool {
 		if err != nil {
 			return domain.ToolResult{}, err
 		}
-		list := domain.ListFrom(found, 0)
+		list := call.ListFrom(found, 0)
 		list.None = "no contacts"
 		list.Text = func(shown []contact) string {
 			if len(shown) == 0 {
@@ -66,7 +67,7 @@ func contactsTool(c *api.Client) domain.Tool {
 				}
 				lines = append(lines, strings.TrimPrefix(line, ", "))
 			}
-			return domain.Untrusted(ctx, "Contacts", "others", strings.Join(lines, "\n"))
+			return call.Untrusted(ctx, "Contacts", "others", strings.Join(lines, "\n"))
 		}
 		list.Results = func(shown []contact, _ int) any { return contactsResult{append([]contact{}, shown...)} }
 		list.Next = func(int) string { return "call again with a longer query" }

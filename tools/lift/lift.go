@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/lazyregexp"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/command"
@@ -91,7 +92,7 @@ const maxLifts = 8
 // [*Error] if a person may lift what else it takes.
 func Commands(ctx context.Context, held sandbox.Capabilities, req sandbox.CommandRequest) (*sandbox.Commands, error) {
 	given := held.Commands()
-	if !held.Asks("commands") && !held.Asks("writes") || !domain.CanAsk(ctx, domain.AskElicitation) {
+	if !held.Asks("commands") && !held.Asks("writes") || !call.CanAsk(ctx, call.AskElicitation) {
 		return given, nil
 	}
 	return commands(ctx, held, given, req)
@@ -262,7 +263,7 @@ func (h *Hosts) Ask(target string) error {
 	}
 	h.count(time.Now())
 	defer h.count(time.Time{})
-	answer = domain.Permit(h.ctx, &Error{nil, []string{connecting + target}, h.held.Policy(), h.held.InForce})
+	answer = call.Permit(h.ctx, &Error{nil, []string{connecting + target}, h.held.Policy(), h.held.InForce})
 	if h.answers[target] = answer; domain.CodeOf(answer) == domain.CodeTimeout {
 		h.end() // there is nobody
 	}

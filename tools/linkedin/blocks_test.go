@@ -15,6 +15,7 @@ import (
 	fake "github.com/toolserver/toolserver/test/fakes/linkedin"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 )
@@ -112,8 +113,8 @@ func bubble(t testing.TB, handler http.Handler, interval time.Duration) (jobs, d
 	return tools[0], tools[1]
 }
 
-// call calls a tool without an executor.
-func call(ctx context.Context, t testing.TB, tool domain.Tool, args string) (domain.ToolResult, error) {
+// runTool calls a tool without an executor.
+func runTool(ctx context.Context, t testing.TB, tool domain.Tool, args string) (domain.ToolResult, error) {
 	t.Helper()
 	arguments, err := tool.Input.Arguments(json.RawMessage(args))
 	if err != nil {
@@ -146,12 +147,12 @@ func TestPause(t *testing.T) {
 		var group sync.WaitGroup
 		for range 3 {
 			group.Go(func() {
-				if res, err := call(t.Context(), t, jobs, `{"keyword":"x","limit":20}`); err != nil || res.IsError {
+				if res, err := runTool(t.Context(), t, jobs, `{"keyword":"x","limit":20}`); err != nil || res.IsError {
 					t.Errorf("%v, %s", err, tooltest.Text(res))
 				}
 			})
 			group.Go(func() {
-				if res, err := call(t.Context(), t, detail, `{"url":"4012345001"}`); err != nil || res.IsError {
+				if res, err := runTool(t.Context(), t, detail, `{"url":"4012345001"}`); err != nil || res.IsError {
 					t.Errorf("%v, %s", err, tooltest.Text(res))
 				}
 			})
@@ -196,7 +197,7 @@ func TestCooling(t *testing.T) {
 				jobs, detail := bubble(t, site, 0)
 				expect := func(tool domain.Tool, args, want string, requests int) {
 					t.Helper()
-					res, err := call(t.Context(), t, tool, args)
+					res, err := runTool(t.Context(), t, tool, args)
 					if err != nil || res.ErrorType() != test.kind || !strings.Contains(tooltest.Text(res), want) {
 						t.Errorf("%v, %s: %s; want %s", err, res.ErrorType(), tooltest.Text(res), want)
 					}
@@ -211,7 +212,7 @@ func TestCooling(t *testing.T) {
 				time.Sleep(test.cool - 31*time.Second)
 				expect(detail, `{"url":"4012345001"}`, "for another 1s", 1)
 				time.Sleep(time.Second)
-				if res, err := call(t.Context(), t, detail, `{"url":"4012345001"}`); err != nil || res.IsError {
+				if res, err := runTool(t.Context(), t, detail, `{"url":"4012345001"}`); err != nil || res.IsError {
 					t.Errorf("after the pause: %v, %s", err, tooltest.Text(res))
 				}
 			})
@@ -231,7 +232,7 @@ func TestBlockedMeanwhile(t *testing.T) {
 		jobs, detail := bubble(t, site, time.Second)
 		var group sync.WaitGroup
 		group.Go(func() {
-			res, err := call(t.Context(), t, jobs, `{"keyword":"x","limit":40}`)
+			res, err := runTool(t.Context(), t, jobs, `{"keyword":"x","limit":40}`)
 			if err != nil {
 				t.Error(err)
 				return
@@ -243,7 +244,7 @@ func TestBlockedMeanwhile(t *testing.T) {
 			}
 		})
 		synctest.Wait() // for the turn of the second page, which is before the other call's
-		call(t.Context(), t, detail, `{"url":"4012345001"}`)
+		runTool(t.Context(), t, detail, `{"url":"4012345001"}`)
 		group.Wait()
 		if n := len(site.Requests()); n != 3 {
 			t.Errorf("%d requests; want 3", n)
@@ -256,7 +257,7 @@ func TestOutOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		jobs, _ := bubble(t, fake.Handler(fake.Options{Jobs: fake.Jobs(100)}), 20*time.Second)
 		start := time.Now()
-		res, err := call(t.Context(), t, jobs, `{"keyword":"x","limit":100}`)
+		res, err := runTool(t.Context(), t, jobs, `{"keyword":"x","limit":100}`)
 		if err != nil || res.IsError {
 			t.Fatalf("%v: %s", err, tooltest.Text(res))
 		}
@@ -278,7 +279,7 @@ func TestCanceled(t *testing.T) {
 		var group sync.WaitGroup
 		start := time.Now()
 		group.Go(func() {
-			res, err := call(ctx, t, jobs, `{"keyword":"x","limit":100}`)
+			res, err := runTool(ctx, t, jobs, `{"keyword":"x","limit":100}`)
 			if !errors.Is(err, context.Canceled) || !strings.Contains(tooltest.Text(res), "10. Go Developer 10") {
 				t.Errorf("search: %v, %q", err, tooltest.Text(res))
 			}
@@ -286,7 +287,7 @@ func TestCanceled(t *testing.T) {
 		synctest.Wait() // for the second page
 		for range 3 {
 			group.Go(func() {
-				if res, err := call(ctx, t, detail, `{"url":"4012345001"}`); !errors.Is(err, context.Canceled) || len(res.Content) != 0 {
+				if res, err := runTool(ctx, t, detail, `{"url":"4012345001"}`); !errors.Is(err, context.Canceled) || len(res.Content) != 0 {
 					t.Errorf("detail: %v, %q", err, tooltest.Text(res))
 				}
 			})
@@ -306,7 +307,7 @@ func TestExecutorTimeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		jobs, _ := bubble(t, fake.Handler(fake.Options{Jobs: fake.Jobs(100)}), 20*time.Second)
 		jobs.Timeout = 30 * time.Second
-		command := domain.ExecuteToolCommand{Tool: "linkedin_jobs", Arguments: json.RawMessage(`{"keyword":"x","limit":100}`)}
+		command := call.ExecuteToolCommand{Tool: "linkedin_jobs", Arguments: json.RawMessage(`{"keyword":"x","limit":100}`)}
 		res, err := tooltest.Executor(t, jobs).Call(t.Context(), command)
 		if text := tooltest.Text(res); err != nil || !res.IsError || !strings.Contains(text, "20. Go Developer 20") || !strings.Contains(text, "[Stopped early: ") || !strings.HasSuffix(text, "[timed out after 30s, the operator's limit (tools.linkedin_jobs.timeout)]") {
 			t.Errorf("error %v: %s", err, text)
@@ -319,7 +320,7 @@ func TestSlowAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		jobs, _ := bubble(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), 0)
 		start := time.Now()
-		res, err := call(t.Context(), t, jobs, `{"keyword":"x"}`)
+		res, err := runTool(t.Context(), t, jobs, `{"keyword":"x"}`)
 		if err != nil || res.ErrorType() != "timed_out" || tooltest.Text(res) != "Error searching LinkedIn jobs: no answer in time. Try again later." || time.Since(start) != requestTimeout {
 			t.Errorf("%v, %s: %s after %v", err, res.ErrorType(), tooltest.Text(res), time.Since(start))
 		}
@@ -343,12 +344,12 @@ func TestUnreachable(t *testing.T) {
 // TestProgress tells of each page but the last.
 func TestProgress(t *testing.T) {
 	p := serve(t, fake.Options{Jobs: fake.Jobs(40)})
-	var told []domain.Progress
-	_, err := tooltest.Executor(t, p.jobs).Call(t.Context(), domain.ExecuteToolCommand{
+	var told []call.Progress
+	_, err := tooltest.Executor(t, p.jobs).Call(t.Context(), call.ExecuteToolCommand{
 		Tool: "linkedin_jobs", Arguments: json.RawMessage(`{"keyword":"x","limit":30}`),
-		Client: domain.ProgressFunc(func(p domain.Progress) { told = append(told, p) }),
+		Client: call.ProgressFunc(func(p call.Progress) { told = append(told, p) }),
 	})
-	if err != nil || len(told) != 2 || told[1] != (domain.Progress{Done: 20, Total: 30, Message: "page 2 read, 20 jobs found"}) {
+	if err != nil || len(told) != 2 || told[1] != (call.Progress{Done: 20, Total: 30, Message: "page 2 read, 20 jobs found"}) {
 		t.Errorf("%v, %+v", err, told)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 )
@@ -67,7 +68,7 @@ func (s *site) readJob(ctx context.Context, id string) (posting, *httpcall.Failu
 	if !mayTryPage(f) {
 		return posting{}, f
 	}
-	domain.ReportProgress(ctx, domain.Progress{Done: 1, Total: 2, Message: "reading the whole page"})
+	call.ReportProgress(ctx, call.Progress{Done: 1, Total: 2, Message: "reading the whole page"})
 	page, pageFailure := s.readPage(ctx, id, "/jobs/view/"+id)
 	if pageFailure != nil && (f != nil || !mayTryPage(pageFailure)) {
 		return posting{}, pageFailure

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 )
@@ -162,7 +163,7 @@ func (q *search) run(ctx context.Context) *httpcall.Failure {
 		if enough, added := q.take(jobs, received); enough || !added {
 			return nil
 		}
-		domain.ReportProgress(ctx, domain.Progress{
+		call.ReportProgress(ctx, call.Progress{
 			Done: float64(len(q.found.Jobs)), Total: float64(q.limit),
 			Message: fmt.Sprintf("page %d read, %d jobs found", q.found.Pages, len(q.found.Jobs)),
 		})
@@ -218,7 +219,7 @@ func (q *search) result(ctx context.Context) (domain.ToolResult, error) {
 		}
 		return &r
 	}
-	return domain.List[job]{
+	return call.List[job]{
 		Entries: q.found.Jobs,
 		Text:    func(jobs []job) string { return with(jobs).text() },
 		Results: func(jobs []job, _ int) any { return with(jobs) },

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/declare"
@@ -22,7 +23,7 @@ import (
 
 // Server is what the tools are about.
 type Server struct {
-	Results  *domain.ResultStore
+	Results  *call.ResultStore
 	Selector *jq.Selector
 	// Catalog returns the tools a principal can call.
 	Catalog func(domain.Principal) []*domain.Tool
@@ -140,7 +141,7 @@ type refreshResult struct {
 }
 
 func (r *refresher) run(ctx context.Context, in refreshInput) (domain.ToolResult, error) {
-	inv := take(r.catalog(domain.SessionOf(ctx).Principal), in.IncludeMCP)
+	inv := take(r.catalog(call.SessionOf(ctx).Principal), in.IncludeMCP)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old, exists, err := r.read()

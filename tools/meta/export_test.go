@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/text/jq"
 )
@@ -23,6 +24,6 @@ func RefreshTool(r Refresh) domain.Tool {
 }
 
 // ReadTool returns read_large_result.
-func ReadTool(store *domain.ResultStore, selector *jq.Selector) domain.Tool {
+func ReadTool(store *call.ResultStore, selector *jq.Selector) domain.Tool {
 	return readTool(store, selector)
 }

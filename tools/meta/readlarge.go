@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/text/jq"
 )
 
@@ -13,7 +14,7 @@ const readLargeName = "read_large_result"
 
 // readTool returns read_large_result. A page of store must be no longer than a result may be, or
 // the executor cuts it again; see [domain.PageBytes].
-func readTool(store *domain.ResultStore, selector *jq.Selector) domain.Tool {
+func readTool(store *call.ResultStore, selector *jq.Selector) domain.Tool {
 	return domain.Define(domain.Tool{
 		Name: readLargeName, Target: []string{"id"},
 		Title:       "Read on in a long result",
@@ -28,7 +29,7 @@ func readTool(store *domain.ResultStore, selector *jq.Selector) domain.Tool {
 const maxSelectable = 16 << 20
 
 type reader struct {
-	store    *domain.ResultStore
+	store    *call.ResultStore
 	selector *jq.Selector
 }
 
@@ -47,7 +48,7 @@ type pageMeta struct {
 }
 
 func (r reader) read(ctx context.Context, in readInput) (domain.ToolResult, error) {
-	p := domain.SessionOf(ctx).Principal
+	p := call.SessionOf(ctx).Principal
 	text, pages, err := r.store.Page(p, in.ID, in.Page)
 	if in.Select != "" {
 		var whole []byte
@@ -55,26 +56,26 @@ func (r reader) read(ctx context.Context, in readInput) (domain.ToolResult, erro
 		if whole, marked, err = r.store.All(p, in.ID, maxSelectable); err == nil {
 			res, err := r.selector.Select(ctx, readLargeName, in.Select, whole, nil)
 			if marked && err == nil && !res.IsError {
-				res.Content[0].Text = domain.Untrusted(ctx, "Result", "somebody else", res.Content[0].Text)
+				res.Content[0].Text = call.Untrusted(ctx, "Result", "somebody else", res.Content[0].Text)
 			}
 			return res, err
 		}
 	}
 	switch {
-	case errors.Is(err, domain.ErrUnknownResult):
+	case errors.Is(err, call.ErrUnknownResult):
 		return domain.Failure("unknown_id",
 			fmt.Sprintf("there is no result %q: results expire after %d minutes, or sooner if many are kept; repeat the call that made it",
-				in.ID, int(domain.KeptFor.Minutes())),
+				in.ID, int(call.KeptFor.Minutes())),
 			"Repeat the call that made the result, and read it with the id the new answer gives."), nil
-	case errors.Is(err, domain.ErrTooLong):
+	case errors.Is(err, call.ErrTooLong):
 		return domain.Failure("too_large", fmt.Sprintf("result %q is too long for select, which reads up to %d MiB", in.ID, maxSelectable>>20),
 			"Read its pages."), nil
-	case errors.Is(err, domain.ErrPageOutOfRange):
+	case errors.Is(err, call.ErrPageOutOfRange):
 		count := "1 page"
 		if pages != 1 {
 			count = fmt.Sprintf("%d pages", pages)
 		}
-		last := domain.KeptResult{ID: in.ID, Pages: pages}
+		last := call.KeptResult{ID: in.ID, Pages: pages}
 		return domain.Failure("page_out_of_range", fmt.Sprintf("there is no page %d: result %q has %s", in.Page, in.ID, count),
 			"Call "+last.Call(pages)+" for the last page."), nil
 	case err != nil:
@@ -89,7 +90,7 @@ func (r reader) read(ctx context.Context, in readInput) (domain.ToolResult, erro
 	res := domain.Text(text)
 	place := fmt.Sprintf("\n[Page %d of %d, the last]", in.Page, pages)
 	if meta.NextPage > 0 {
-		next := domain.KeptResult{ID: in.ID, Pages: pages}
+		next := call.KeptResult{ID: in.ID, Pages: pages}
 		place = fmt.Sprintf("\n[Page %d of %d; to read on: %s]", in.Page, pages, next.Call(meta.NextPage))
 	}
 	res.Content = append(res.Content, domain.Content{Type: domain.TextContent, Text: place})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/meta"
 )
@@ -17,7 +18,7 @@ import (
 // TestTable calls as nobody in particular, whose results are the empty
 // principal's.
 func TestTable(t *testing.T) {
-	store := domain.NewResultStore(4)
+	store := call.NewResultStore(4)
 	defer store.Close()
 	id := store.Keep(domain.Principal{}, "abcdefghij").ID
 	one := store.Keep(domain.Principal{}, "abc").ID
@@ -80,7 +81,7 @@ func TestPagesAreTheWhole(t *testing.T) {
 }
 
 func readBack(t *testing.T, whole string, maxChars int) {
-	store := domain.NewResultStore(domain.PageBytes(maxChars))
+	store := call.NewResultStore(domain.PageBytes(maxChars))
 	defer store.Close()
 	type none struct{}
 	long := domain.Define(domain.Tool{Name: "long", Description: "Long."}, func(context.Context, none) (domain.ToolResult, error) {
@@ -90,9 +91,9 @@ func readBack(t *testing.T, whole string, maxChars int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exec := domain.NewExecutor(registry, store, domain.Settings{Limits: domain.Limits{MaxResultChars: maxChars}}, nil)
+	exec := call.NewExecutor(registry, store, domain.Settings{Limits: domain.Limits{MaxResultChars: maxChars}}, nil)
 	call := func(tool, args string) domain.ToolResult {
-		res, err := exec.Call(t.Context(), domain.ExecuteToolCommand{
+		res, err := exec.Call(t.Context(), call.ExecuteToolCommand{
 			Tool: tool, Arguments: json.RawMessage(args), Session: domain.Session{Principal: domain.Principal{ID: "ann", Name: "ann"}},
 		})
 		if err != nil || res.IsError {
@@ -131,11 +132,11 @@ func readBack(t *testing.T, whole string, maxChars int) {
 
 func TestExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := domain.NewResultStore(100)
+		store := call.NewResultStore(100)
 		defer store.Close()
 		tool := meta.ReadTool(store, nil)
 		args := fmt.Sprintf(`{"id":%q}`, store.Keep(domain.Principal{}, "text").ID)
-		time.Sleep(domain.KeptFor - time.Second)
+		time.Sleep(call.KeptFor - time.Second)
 		if res := tooltest.Call(t, tool, args); res.IsError || res.Content[0].Text != "text" {
 			t.Errorf("before it expires: %v", res)
 		}
@@ -153,7 +154,7 @@ func (brokenFile) ReadAt([]byte, int64) (int, error) { return 0, fmt.Errorf("dis
 func (brokenFile) Close() error                      { return nil }
 
 func TestBrokenStore(t *testing.T) {
-	store := domain.NewResultStore(100)
+	store := call.NewResultStore(100)
 	defer store.Close()
 	id := store.KeepFile(domain.Principal{}, brokenFile{}, 1000).ID
 	tooltest.Run(t, meta.ReadTool(store, nil), []tooltest.Case{

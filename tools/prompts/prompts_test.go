@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/prompts"
@@ -22,7 +23,7 @@ func offer(t *testing.T) domain.Offer {
 }
 
 // newExecutor returns an executor that has the prompts.
-func newExecutor(t *testing.T) *domain.Executor {
+func newExecutor(t *testing.T) *call.Executor {
 	t.Helper()
 	exec := tooltest.Executor(t)
 	exec.Registry.Register(domain.FixedSource("prompts", offer(t), nil))
@@ -30,7 +31,7 @@ func newExecutor(t *testing.T) *domain.Executor {
 }
 
 // get returns a prompt filled in, as clients get it.
-func get(t *testing.T, exec *domain.Executor, name string, args map[string]string) (result domain.PromptResult, err error) {
+func get(t *testing.T, exec *call.Executor, name string, args map[string]string) (result domain.PromptResult, err error) {
 	t.Helper()
 	answered := false
 	exec.GetPrompt(t.Context(), domain.Session{}, nil, name, args, func(r domain.PromptResult, e error) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
 )
 
@@ -167,7 +168,7 @@ func TestSameAsReadFile(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(t, "a.txt", "text\n", "docs/a.txt", "a")
 	for _, path := range []string{"a.txt", "docs", "../x", b.dir + "/none"} {
-		res, err := b.exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: "read_file", Arguments: []byte(`{"path":"` + path + `"}`)})
+		res, err := b.exec.Call(t.Context(), call.ExecuteToolCommand{Tool: "read_file", Arguments: []byte(`{"path":"` + path + `"}`)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/tools/files"
 )
@@ -126,7 +127,7 @@ func health(now func(domain.Principal) Health) domain.Resource {
 		Description: "Whether the server is well: version, uptime, how many tools there are, calls that hang.",
 		MIMEType:    "application/json",
 	}, func(ctx context.Context) (string, error) {
-		text, err := json.MarshalIndent(now(domain.SessionOf(ctx).Principal), "", "  ")
+		text, err := json.MarshalIndent(now(call.SessionOf(ctx).Principal), "", "  ")
 		return string(text), err
 	})
 }
@@ -142,7 +143,7 @@ func upstreams(s Server) domain.Resource {
 		},
 	}
 	return textual(r, func(ctx context.Context) (string, error) {
-		text, err := json.MarshalIndent(s.Upstreams(domain.SessionOf(ctx).Principal), "", "  ")
+		text, err := json.MarshalIndent(s.Upstreams(call.SessionOf(ctx).Principal), "", "  ")
 		return string(text), err
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
@@ -21,7 +22,7 @@ import (
 // bench is a working directory with the resources over it.
 type bench struct {
 	dir  string // canonical
-	exec *domain.Executor
+	exec *call.Executor
 }
 
 // newBench returns the resources, and the file tools they go with. Change may
@@ -46,7 +47,7 @@ func newBench(t testing.TB, change func(*sandbox.Policy)) bench {
 	return b
 }
 
-func replace(t testing.TB, exec *domain.Executor, box *sandbox.Sandbox, s resources.Server) {
+func replace(t testing.TB, exec *call.Executor, box *sandbox.Sandbox, s resources.Server) {
 	t.Helper()
 	o, err := resources.Family(s).Offer(declare.From[resources.Options]{Sandbox: box, Config: resources.Options{Servers: true}})
 	if err != nil {
@@ -88,7 +89,7 @@ func (b bench) absolute(name string) string {
 }
 
 // read reads a resource of one document, as clients do.
-func read(t testing.TB, exec *domain.Executor, uri string) (c domain.Content, err error) {
+func read(t testing.TB, exec *call.Executor, uri string) (c domain.Content, err error) {
 	t.Helper()
 	answered := false
 	exec.ReadResource(t.Context(), domain.Session{}, nil, uri, func(r domain.ToolResult, e error) {
@@ -110,7 +111,7 @@ func read(t testing.TB, exec *domain.Executor, uri string) (c domain.Content, er
 }
 
 // refused returns what reading a resource must fail with.
-func refused(t testing.TB, exec *domain.Executor, uri string) *domain.Error {
+func refused(t testing.TB, exec *call.Executor, uri string) *domain.Error {
 	t.Helper()
 	c, err := read(t, exec, uri)
 	e, ok := errors.AsType[*domain.Error](err)

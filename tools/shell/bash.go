@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
@@ -59,7 +60,7 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 	sandboxed, refused := t.aboutSandbox(req, res, res.Output)
 	about := []string{sandboxed, leftOver(res), note}
 	most := t.beside(about[0])
-	text := strings.TrimRight(t.text(domain.SessionOf(ctx).Principal, res.Output, most, res.Close), "\n")
+	text := strings.TrimRight(t.text(call.SessionOf(ctx).Principal, res.Output, most, res.Close), "\n")
 	truncated := res.Output.Truncated() || res.Output.Total() > int64(most)
 	if !truncated {
 		defer res.Close()

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/shell"
 )
@@ -33,7 +33,7 @@ func TestNoDescriptors(t *testing.T) {
 	defer limit(usual.Cur)
 	for extra := range uint64(24) { // the more there are, the further it gets
 		limit(uint64(free) + extra)
-		res, err := tooltest.Executor(t, f.bash).Call(t.Context(), domain.ExecuteToolCommand{Tool: "bash", Arguments: []byte(`{"command":"echo hi"}`)})
+		res, err := tooltest.Executor(t, f.bash).Call(t.Context(), call.ExecuteToolCommand{Tool: "bash", Arguments: []byte(`{"command":"echo hi"}`)})
 		limit(usual.Cur)
 		text := tooltest.Text(res)
 		if text != "hi" && (res.ErrorType() != "busy" || !strings.Contains(text, "too many open files")) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/lazyregexp"
 	"github.com/toolserver/toolserver/domain/schema"
 )
@@ -73,7 +74,7 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	if !truncated {
 		defer res.Close()
 	}
-	who := domain.SessionOf(ctx).Principal
+	who := call.SessionOf(ctx).Principal
 	out := executeResult{
 		ExitCode: res.Code, Stdout: t.text(who, res.Stdout, mostOut, res.Close), Stderr: t.text(who, res.Stderr, mostErr, res.Close), // both expire together
 		TimedOut: res.TimedOut, Truncated: truncated, DurationMS: res.Duration.Milliseconds(),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/runner"
@@ -34,7 +35,7 @@ func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error
 	if in.Timeout == 0 {
 		limit.Duration = runner.DefaultMaxAge
 	}
-	if domain.SessionOf(ctx).Once {
+	if call.SessionOf(ctx).Once {
 		return domain.ToolResult{}, domain.InvalidArgument(t.name, "background",
 			"is for clients of a server that goes on: this one ends with the call, and its jobs with it; run the command without background")
 	}
@@ -43,7 +44,7 @@ func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error
 		return t.failure(err)
 	}
 	req.Run.Explain = func(res runner.Result) string { told, _ := t.refusals(req, res, res.Output); return told }
-	job, err := t.commands.Start(ctx, domain.SessionOf(ctx).Key(), req)
+	job, err := t.commands.Start(ctx, call.SessionOf(ctx).Key(), req)
 	if err != nil {
 		return t.failure(err)
 	}
@@ -95,7 +96,7 @@ func newJobs(c sandbox.Capabilities) domain.Tool {
 }
 
 func (w watcher) run(ctx context.Context, in jobsInput) (domain.ToolResult, error) {
-	jobs := w.Of(domain.SessionOf(ctx).Key())
+	jobs := w.Of(call.SessionOf(ctx).Key())
 	if in.Action == "list" {
 		return list(ctx, jobs, in.Offset)
 	}
@@ -121,7 +122,7 @@ func (w watcher) run(ctx context.Context, in jobsInput) (domain.ToolResult, erro
 		case <-ctx.Done(): // with what there is
 		}
 	}
-	return read(job, in.Offset, domain.ListRoom(ctx)-room)
+	return read(job, in.Offset, call.ListRoom(ctx)-room)
 }
 
 // list returns the jobs from an offset on, one in a line.
@@ -130,7 +131,7 @@ func list(ctx context.Context, jobs []*runner.Job, offset int64) (domain.ToolRes
 	for i, job := range jobs {
 		entries[i] = entryOf(job)
 	}
-	l := domain.ListFrom(entries, int(min(offset, math.MaxInt32)))
+	l := call.ListFrom(entries, int(min(offset, math.MaxInt32)))
 	l.None = "no jobs"
 	l.Text = func(entries []jobEntry) string {
 		if len(jobs) == 0 {
@@ -222,7 +223,7 @@ func entryOf(job *runner.Job) jobEntry {
 	case err != nil:
 		e.State, e.Error = "failed", err.Error()
 	case res.TimedOut:
-		e.State = domain.TimedOut
+		e.State = call.TimedOut
 	case res.Canceled:
 		e.State = "stopped"
 	default:
@@ -236,7 +237,7 @@ func (e *jobEntry) words() string {
 	switch {
 	case e.State == "running":
 		return fmt.Sprintf("running for %ds", e.Seconds)
-	case e.State == domain.TimedOut:
+	case e.State == call.TimedOut:
 		return fmt.Sprintf("timed out after %ds", e.Seconds)
 	case e.ExitCode != nil:
 		return fmt.Sprintf("ended with exit code %d", *e.ExitCode)

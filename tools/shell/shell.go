@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/command"
 	"github.com/toolserver/toolserver/sandbox/declare"
@@ -50,7 +51,7 @@ const (
 
 // Family returns the command tools. Their commands read and write what the file tools
 // do, and the lists of one hold for the other. Output that is longer than a result is kept in results.
-func Family(results *domain.ResultStore) declare.Family[Options, Options] {
+func Family(results *call.ResultStore) declare.Family[Options, Options] {
 	owner := func(tool string) sandbox.Owner {
 		return sandbox.Owner{Tool: tool, Runs: "bash", Reads: files.ReadFile, Writes: files.WriteFile}
 	}
@@ -83,10 +84,10 @@ type tool struct {
 	held     sandbox.Capabilities
 	commands *sandbox.Commands
 	limit    time.Duration
-	results  *domain.ResultStore // keeps output that is longer than a result
+	results  *call.ResultStore // keeps output that is longer than a result
 }
 
-func newTool(c sandbox.Capabilities, limit time.Duration, o Options, results *domain.ResultStore) tool {
+func newTool(c sandbox.Capabilities, limit time.Duration, o Options, results *call.ResultStore) tool {
 	if o.MaxChars <= 0 {
 		o.MaxChars = domain.DefaultMaxResultChars
 	}
@@ -115,7 +116,7 @@ func (t tool) limits() string {
 // request returns what runs a command.
 func (t tool) request(ctx context.Context, command, dir string, timeout time.Duration) sandbox.CommandRequest {
 	return sandbox.CommandRequest{Command: command, Dir: dir, Run: runner.Request{
-		Owner: domain.SessionOf(ctx).Principal.ID, Timeout: timeout, Limits: runner.Limits{Inline: t.inline()},
+		Owner: call.SessionOf(ctx).Principal.ID, Timeout: timeout, Limits: runner.Limits{Inline: t.inline()},
 	}}
 }
 
@@ -124,7 +125,7 @@ func (t *tool) run(ctx context.Context, req sandbox.CommandRequest) (res runner.
 	if t.commands, err = lift.Commands(ctx, t.held, req); err != nil {
 		return res, err
 	}
-	if t.held.Asks("network") && domain.CanAsk(ctx, domain.AskElicitation) {
+	if t.held.Asks("network") && call.CanAsk(ctx, call.AskElicitation) {
 		hosts := lift.NewHosts(ctx, t.held)
 		defer hosts.End()
 		req.Asker = hosts
@@ -233,11 +234,11 @@ func deniedHint(v command.Verdict) string {
 func (t tool) ending(req sandbox.CommandRequest, res runner.Result, limit timeLimit) (errorType, note, hint string) {
 	switch {
 	case res.TimedOut && t.waiting(req) != "":
-		return domain.TimedOut, timedOut(res, limit), "More time does not help: " + t.waiting(req)
+		return call.TimedOut, timedOut(res, limit), "More time does not help: " + t.waiting(req)
 	case res.TimedOut && disconnected(res):
-		return domain.TimedOut, timedOut(res, limit), "More time does not help a command that waits for connections that are refused. " + limit.ended()
+		return call.TimedOut, timedOut(res, limit), "More time does not help a command that waits for connections that are refused. " + limit.ended()
 	case res.TimedOut:
-		return domain.TimedOut, timedOut(res, limit), limit.ended()
+		return call.TimedOut, timedOut(res, limit), limit.ended()
 	case res.Canceled:
 		return "canceled", "canceled", "Run it again if its result is still wanted."
 	case res.Exceeded != "":
@@ -299,13 +300,13 @@ func (t tool) withMeta(result domain.ToolResult, res runner.Result, truncated bo
 
 // reporter reports the output of a command as progress, if the caller wants it.
 func reporter(ctx context.Context) func(string) {
-	if !domain.WantsProgress(ctx) {
+	if !call.WantsProgress(ctx) {
 		return nil
 	}
 	written := 0
 	return func(text string) {
 		written += len(text)
-		domain.ReportProgress(ctx, domain.Progress{Done: float64(written), Message: lastLine(text)})
+		call.ReportProgress(ctx, call.Progress{Done: float64(written), Message: lastLine(text)})
 	}
 }
 

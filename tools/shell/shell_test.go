@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/command"
 	"github.com/toolserver/toolserver/sandbox/confine"
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 
 type fixture struct {
 	dir                 string
-	results             *domain.ResultStore
+	results             *call.ResultStore
 	bash, execute, jobs domain.Tool
 	notice              string // what each result says that this machine cannot enforce
 }
@@ -79,7 +80,7 @@ func newFixtureOn(t *testing.T, settings runner.Options, lists map[string]sandbo
 	if err != nil {
 		t.Fatal(err)
 	}
-	results := domain.NewResultStore(domain.PageBytes(o.MaxChars))
+	results := call.NewResultStore(domain.PageBytes(o.MaxChars))
 	t.Cleanup(results.Close)
 	tools := tooltest.Tools(t, shell.Family(results), declare.From[shell.Options]{Sandbox: box, Config: o})
 	return fixture{dir, results, tools[0], tools[1], tools[2], box.Layers().Notice}
@@ -190,7 +191,7 @@ func TestJobs(t *testing.T) {
 	exec := tooltest.Executor(t, f.bash, f.jobs)
 	try := func(session domain.Session, tool, args string) (domain.ToolResult, error) {
 		t.Helper()
-		return exec.Call(t.Context(), domain.ExecuteToolCommand{Session: session, Tool: tool, Arguments: json.RawMessage(args)})
+		return exec.Call(t.Context(), call.ExecuteToolCommand{Session: session, Tool: tool, Arguments: json.RawMessage(args)})
 	}
 	call := func(session, tool, args string) domain.ToolResult {
 		t.Helper()
@@ -297,7 +298,7 @@ func TestPrincipals(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	call := func(who, session, tool, args string) (domain.ToolResult, error) {
-		return exec.Call(ctx, domain.ExecuteToolCommand{
+		return exec.Call(ctx, call.ExecuteToolCommand{
 			Session: domain.Session{ID: session, Principal: domain.Principal{ID: who, Name: who}}, Tool: tool, Arguments: json.RawMessage(args),
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox/runner"
 )
 
@@ -64,9 +65,9 @@ func (l timeLimit) ended() string {
 
 // timedOut is the note of a command that timed out.
 func timedOut(res runner.Result, l timeLimit) string {
-	note := "timed out after " + domain.Seconds(l.Duration)
+	note := "timed out after " + call.Seconds(l.Duration)
 	if waited := res.Waited.Round(time.Second); waited > 0 {
-		note += ", of which " + domain.Seconds(waited) + " waiting until other commands had ended"
+		note += ", of which " + call.Seconds(waited) + " waiting until other commands had ended"
 	}
 	return note
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 )
 
@@ -98,7 +99,7 @@ func (r *driveReader) read(ctx context.Context, offset int) ([]drive, int, error
 		return nil, 0, fmt.Errorf("listing drives: %w", err)
 	}
 	mounts = realDrives(mounts)
-	page := domain.ListFrom(mounts, offset).Entries
+	page := call.ListFrom(mounts, offset).Entries
 	page = page[:min(maxDrives, len(page))]
 	asked := make([]<-chan singleflight.Result, len(page))
 	for i, m := range page {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 )
 
@@ -80,9 +81,9 @@ func readNetwork(ctx context.Context, offset int) ([]networkInterface, int, erro
 	}
 	up := slices.DeleteFunc(all, func(i net.Interface) bool { return i.Flags&net.FlagUp == 0 })
 	slices.SortFunc(up, func(a, b net.Interface) int { return strings.Compare(a.Name, b.Name) })
-	page := domain.ListFrom(up, offset).Entries
+	page := call.ListFrom(up, offset).Entries
 	page = page[:min(maxInterfaces, len(page))]
-	most := min(maxAddresses, domain.ListRoom(ctx)/addressChars/3)
+	most := min(maxAddresses, call.ListRoom(ctx)/addressChars/3)
 	interfaces := make([]networkInterface, len(page))
 	for i := range page {
 		if ctx.Err() != nil {

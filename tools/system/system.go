@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/declare"
 )
@@ -95,7 +96,7 @@ func defineList[E any, L listing](m machine, t domain.Tool, none string, read fu
 		if err != nil {
 			return domain.ToolResult{}, err
 		}
-		return domain.List[E]{
+		return call.List[E]{
 			Entries: entries, Offset: in.Offset, Total: total, None: none,
 			Text:    func(shown []E) string { return strings.Join(masked(m.mask, of(shown, total, 0)).lines(), "\n") },
 			Results: func(shown []E, next int) any { return m.hide(of(shown, total, next)) },

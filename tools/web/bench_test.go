@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/test/tooltest"
 	"github.com/toolserver/toolserver/tools/web"
@@ -31,7 +31,7 @@ func BenchmarkFetch(b *testing.B) {
 	for _, path := range []string{"/fresh", "/same", "/new"} {
 		b.Run(path[1:], func(b *testing.B) {
 			exec := tooltest.Executor(b, fetchTool(b, web.Options{}, sandbox.ToolPolicy{}, base))
-			cmd := domain.ExecuteToolCommand{Tool: "web_fetch", Arguments: json.RawMessage(arg(base + path))}
+			cmd := call.ExecuteToolCommand{Tool: "web_fetch", Arguments: json.RawMessage(arg(base + path))}
 			b.ReportAllocs()
 			for b.Loop() {
 				if res, err := exec.Call(b.Context(), cmd); err != nil || res.IsError {

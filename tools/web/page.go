@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/text/document"
 	"github.com/toolserver/toolserver/text/html"
 	"github.com/toolserver/toolserver/tools/files/content"
@@ -150,7 +151,7 @@ func (p *page) answer(ctx context.Context, in input, made *rendered, cached bool
 	}
 	content = "\n--- Content ---\n\n" + part
 	if part != "" {
-		content = domain.Untrusted(ctx, "Page", "its author", content)
+		content = call.Untrusted(ctx, "Page", "its author", content)
 	}
 	b.WriteString("\n" + content)
 	if next < total {
@@ -185,8 +186,8 @@ func (p *page) answer(ctx context.Context, in input, made *rendered, cached bool
 }
 
 const (
-	noticeChars = 300 + domain.MarkRoom // room for what surrounds the content besides the header and the call that reads on
-	leastChars  = 100                   // shown of the content, however long the rest is
+	noticeChars = 300 + call.MarkRoom // room for what surrounds the content besides the header and the call that reads on
+	leastChars  = 100                 // shown of the content, however long the rest is
 )
 
 // Our own lines below the content begin like this.

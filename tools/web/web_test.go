@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/test/tooltest"
@@ -263,11 +264,11 @@ func TestClamp(t *testing.T) {
 	whole := strings.Repeat("é", 200_000)
 	base := site(t, map[string]http.HandlerFunc{"/long": says("text/plain", whole)})
 	for _, operator := range []int{1000, 0, 100_000} {
-		exec := domain.NewExecutor(must(domain.NewRegistry(fetchTool(t, web.Options{MaxChars: operator}, sandbox.ToolPolicy{}, base))),
-			domain.NewResultStore(domain.PageBytes(operator)), domain.Settings{Limits: domain.Limits{MaxResultChars: operator}}, nil)
+		exec := call.NewExecutor(must(domain.NewRegistry(fetchTool(t, web.Options{MaxChars: operator}, sandbox.ToolPolicy{}, base))),
+			call.NewResultStore(domain.PageBytes(operator)), domain.Settings{Limits: domain.Limits{MaxResultChars: operator}}, nil)
 		var got strings.Builder
 		for next, calls := 0, 0; next >= 0; calls++ {
-			res, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: "web_fetch",
+			res, err := exec.Call(t.Context(), call.ExecuteToolCommand{Tool: "web_fetch",
 				Arguments: json.RawMessage(fmt.Sprintf(`{"url":%q,"maxChars":1000000,"start_index":%d}`, base+"/long", next))})
 			if err != nil {
 				t.Fatal(err)
@@ -401,7 +402,7 @@ func TestCache(t *testing.T) {
 	exec := tooltest.Executor(t, tool)
 	get := func(args string) string {
 		t.Helper()
-		res, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(args)})
+		res, err := exec.Call(t.Context(), call.ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(args)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -505,7 +506,7 @@ func TestCancel(t *testing.T) {
 		<-begun
 		cancel()
 	}()
-	_, err := tooltest.Executor(t, tool).Call(ctx, domain.ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(arg(base + "/slow"))})
+	_, err := tooltest.Executor(t, tool).Call(ctx, call.ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(arg(base + "/slow"))})
 	if e, ok := errors.AsType[*domain.Error](err); !ok || e.Code != domain.CodeExecutionFailed {
 		t.Errorf("%v; want a canceled call", err)
 	}
@@ -529,7 +530,7 @@ func TestConcurrent(t *testing.T) {
 	for i := range 20 {
 		wg.Go(func() {
 			path := fmt.Sprintf("/%d", i%5)
-			res, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(arg(base + path))})
+			res, err := exec.Call(t.Context(), call.ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(arg(base + path))})
 			if err != nil || !strings.HasSuffix(tooltest.Unmarked(res.Content[0].Text), "\n\n"+path) {
 				t.Errorf("%s: %v, %v", path, res, err)
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 )
 
@@ -56,7 +57,7 @@ func result(ctx context.Context, q Query, name string, found Results, failed []f
 	out := searchOutput{
 		Query: q.Text, Provider: name, Page: q.Page, Results: []Result{}, Answers: found.Answers, More: found.More, Notes: found.Notes, Fallbacks: failed,
 	}
-	if err := out.add(domain.ListRoom(ctx), found.Items); err != nil {
+	if err := out.add(call.ListRoom(ctx), found.Items); err != nil {
 		return domain.ToolResult{}, err
 	}
 	r := domain.Text(out.text())

@@ -136,7 +136,7 @@ func complete(text string, out output) string {
 // compare makes one call, which [tooltest.Run] cannot do in a bubble of synctest, where there are no subtests.
 func compare(t *testing.T, tool domain.Tool, c tooltest.Case) {
 	t.Helper()
-	res, err := call(t.Context(), t, tooltest.Executor(t, tool), c.Args)
+	res, err := runSearch(t.Context(), t, tooltest.Executor(t, tool), c.Args)
 	text := tooltest.Text(res)
 	if err != nil {
 		text = err.Error()

@@ -26,7 +26,7 @@ func TestCancel(t *testing.T) {
 				done := make(chan error, 1)
 				exec := tooltest.Executor(t, tool)
 				go func() {
-					_, err := call(ctx, t, exec, `{"query":"few"}`)
+					_, err := runSearch(ctx, t, exec, `{"query":"few"}`)
 					done <- err
 				}()
 				eventually(t, "a request", func() bool { return fakes[name].Arrived() == 1 })

@@ -11,12 +11,12 @@ import (
 
 	fake "github.com/toolserver/toolserver/test/fakes/search"
 
-	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/test/tooltest"
 )
 
 // parallel makes calls at the same time, and returns how many ended with each error type, "" being success.
-func parallel(t *testing.T, exec *domain.Executor, n int) map[string]int {
+func parallel(t *testing.T, exec *call.Executor, n int) map[string]int {
 	t.Helper()
 	var (
 		wg    sync.WaitGroup
@@ -25,7 +25,7 @@ func parallel(t *testing.T, exec *domain.Executor, n int) map[string]int {
 	)
 	for range n {
 		wg.Go(func() {
-			res, err := call(t.Context(), t, exec, `{"query":"few"}`)
+			res, err := runSearch(t.Context(), t, exec, `{"query":"few"}`)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -99,15 +99,15 @@ func TestToldAtOnce(t *testing.T) {
 		exec := tooltest.Executor(t, tool)
 		var wg sync.WaitGroup
 		for range 32 {
-			wg.Go(func() { _, _ = call(t.Context(), t, exec, `{"query":"few"}`) })
+			wg.Go(func() { _, _ = runSearch(t.Context(), t, exec, `{"query":"few"}`) })
 		}
 		time.Sleep(1500 * time.Millisecond) // as long as it takes to learn the rate
 		for range 2 {                       // there is still room for one
-			wg.Go(func() { _, _ = call(t.Context(), t, exec, `{"query":"few"}`) })
+			wg.Go(func() { _, _ = runSearch(t.Context(), t, exec, `{"query":"few"}`) })
 		}
 		synctest.Wait()
 		began := time.Now()
-		res, err := call(t.Context(), t, exec, `{"query":"few"}`)
+		res, err := runSearch(t.Context(), t, exec, `{"query":"few"}`)
 		if err != nil || res.ErrorType() != "rate_limited" || time.Since(began) != 0 {
 			t.Errorf("after %v: %v, %s", time.Since(began), err, tooltest.Text(res))
 		}
@@ -129,7 +129,7 @@ func TestCanceledInQueue(t *testing.T) {
 				of = ctx
 			}
 			wg.Go(func() {
-				_, err := call(of, t, exec, `{"query":"few"}`)
+				_, err := runSearch(of, t, exec, `{"query":"few"}`)
 				if canceled := err != nil; canceled != (of == ctx) {
 					t.Errorf("call %d: %v", i, err)
 				}
@@ -174,7 +174,7 @@ func TestSharedKey(t *testing.T) {
 // ask sends a good request as another program would.
 func ask(t *testing.T, client *http.Client, name string) {
 	tool := tool(t, client, options(func(string) string { return "http://" + name + ".test" }, name))
-	_, _ = call(t.Context(), t, tooltest.Executor(t, tool), `{"query":"few"}`)
+	_, _ = runSearch(t.Context(), t, tooltest.Executor(t, tool), `{"query":"few"}`)
 }
 
 // TestQuota uses up a quota: nothing is asked in vain from then on until it is renewed.

@@ -11,6 +11,7 @@ import (
 	fake "github.com/toolserver/toolserver/test/fakes/search"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/sandbox/netguard"
 	"github.com/toolserver/toolserver/test/tooltest"
@@ -131,8 +132,8 @@ func structured(t testing.TB, res domain.ToolResult) output {
 	return out
 }
 
-// call calls a tool within ctx.
-func call(ctx context.Context, t testing.TB, exec *domain.Executor, args string) (domain.ToolResult, error) {
+// runSearch calls a tool within ctx.
+func runSearch(ctx context.Context, t testing.TB, exec *call.Executor, args string) (domain.ToolResult, error) {
 	t.Helper()
-	return exec.Call(ctx, domain.ExecuteToolCommand{Tool: "web_search", Arguments: json.RawMessage(args)})
+	return exec.Call(ctx, call.ExecuteToolCommand{Tool: "web_search", Arguments: json.RawMessage(args)})
 }

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/server"
 	"github.com/toolserver/toolserver/upstream/mcpclient"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
@@ -33,20 +34,20 @@ func newServer(t *testing.T) (*server.Server, chan error, *domain.Registry) {
 	registry, err := domain.NewRegistry(
 		tool("steps", func(ctx context.Context, in input) (domain.ToolResult, error) {
 			for i := range 3 {
-				domain.ReportProgress(ctx, domain.Progress{Done: float64(i + 1), Total: 3, Message: in.Text})
+				call.ReportProgress(ctx, call.Progress{Done: float64(i + 1), Total: 3, Message: in.Text})
 			}
 			return domain.Text("done"), nil
 		}),
 		tool("wait", func(ctx context.Context, _ input) (domain.ToolResult, error) {
-			domain.ReportProgress(ctx, domain.Progress{Done: 1})
+			call.ReportProgress(ctx, call.Progress{Done: 1})
 			<-ctx.Done()
 			canceled <- ctx.Err()
 			return domain.ToolResult{}, ctx.Err()
 		}),
 		tool("ask", func(ctx context.Context, _ input) (domain.ToolResult, error) {
-			answers, err := domain.Ask(ctx, map[string]domain.InputRequest{
-				"name": {Method: domain.AskElicitation, Params: map[string]any{"message": "Name?"}},
-				"poem": {Method: domain.AskSampling, Params: map[string]any{"messages": []any{}, "maxTokens": 5}},
+			answers, err := call.Ask(ctx, map[string]call.InputRequest{
+				"name": {Method: call.AskElicitation, Params: map[string]any{"message": "Name?"}},
+				"poem": {Method: call.AskSampling, Params: map[string]any{"messages": []any{}, "maxTokens": 5}},
 			})
 			if err != nil {
 				return domain.ToolResult{}, err
@@ -60,7 +61,7 @@ func newServer(t *testing.T) (*server.Server, chan error, *domain.Registry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exec := domain.NewExecutor(registry, domain.NewResultStore(1000), domain.Settings{}, nil)
+	exec := call.NewExecutor(registry, call.NewResultStore(1000), domain.Settings{}, nil)
 	return server.New(exec, server.Options{Info: mcp.Implementation{Name: "test", Version: "1"}, Instructions: "Be kind.", Log: zap.NewNop(), MaxMessageBytes: 1 << 20, MaxInFlight: 100, Grace: time.Second}), canceled, registry
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/test/tooltest"
 )
 
@@ -27,9 +28,9 @@ type user struct {
 }
 
 func (u *user) WantsProgress() bool         { return false }
-func (u *user) Progress(domain.Progress)    {}
-func (u *user) Log(domain.LogMessage)       {}
-func (u *user) Supports(method string) bool { return u.opens && method == domain.AskURL }
+func (u *user) Progress(call.Progress)      {}
+func (u *user) Log(call.LogMessage)         {}
+func (u *user) Supports(method string) bool { return u.opens && method == call.AskURL }
 func (u *user) Round() (string, bool)       { return "", false }
 
 func (u *user) Ended() <-chan struct{} { return nil }
@@ -40,7 +41,7 @@ func (u *user) Complete(elicitation string) {
 	u.complete = append(u.complete, elicitation)
 }
 
-func (u *user) Ask(_ context.Context, requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
+func (u *user) Ask(_ context.Context, requests map[string]call.InputRequest) (map[string]json.RawMessage, error) {
 	answers := map[string]json.RawMessage{}
 	for name, r := range requests {
 		data, err := json.Marshal(r.Params)
@@ -106,7 +107,7 @@ func TestAsk(t *testing.T) {
 				}
 			})
 			session := domain.Session{ID: "s1", Principal: domain.Principal{ID: "user:ann"}}
-			res, err := tooltest.Executor(t, tool).Call(t.Context(), domain.ExecuteToolCommand{Session: session, Tool: "notes", Client: u})
+			res, err := tooltest.Executor(t, tool).Call(t.Context(), call.ExecuteToolCommand{Session: session, Tool: "notes", Client: u})
 			u.visits.Wait()
 			if err != nil || res.IsError != (test.wants != nil) {
 				t.Fatalf("%+v, %v", res, err)

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/singleflight"
 
-	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/outbound/signin"
 	"github.com/toolserver/toolserver/sandbox"
 )
@@ -123,7 +123,7 @@ func (r *requester) name(kind, whose string) string {
 }
 
 // principalIn returns the principal of the call that a context belongs to.
-func principalIn(ctx context.Context) string { return domain.SessionOf(ctx).Principal.ID }
+func principalIn(ctx context.Context) string { return call.SessionOf(ctx).Principal.ID }
 
 // Secrets returns what must be redacted wherever text of the upstream or its authorization server is shown: the secrets of the
 // settings, and the tokens and client secrets that were used lately.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/osfile"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/confine"
@@ -38,13 +39,13 @@ import (
 // more.
 type Program struct {
 	Version   string
-	Commit    string                 // of the source
-	Date      string                 // of the commit
-	Tools     []domain.Tool          // besides the built-in ones
-	Sources   []domain.Source        // likewise, of items that may change while it runs
-	Resources []domain.Resource      // likewise
-	Prompts   []domain.Prompt        // likewise
-	Ready     func(*domain.Executor) // called once everything is put together; may be nil
+	Commit    string               // of the source
+	Date      string               // of the commit
+	Tools     []domain.Tool        // besides the built-in ones
+	Sources   []domain.Source      // likewise, of items that may change while it runs
+	Resources []domain.Resource    // likewise
+	Prompts   []domain.Prompt      // likewise
+	Ready     func(*call.Executor) // called once everything is put together; may be nil
 }
 
 // RunChild does the work of a child process of the server and returns its exit
@@ -65,8 +66,8 @@ type App struct {
 	program  Program
 	started  time.Time
 	journal  *journal
-	exec     *domain.Executor
-	results  *domain.ResultStore
+	exec     *call.Executor
+	results  *call.ResultStore
 	launcher *process.Launcher
 	runner   *runner.Runner
 	kernel   *sandbox.Kernel
@@ -115,7 +116,7 @@ func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
 	}
 	a := &App{
 		inForce: &inForce{}, program: program, selector: jq.New(self), started: time.Now(),
-		results:  domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
+		results:  call.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
 		launcher: process.NewLauncher(process.Options{Supervisor: self, Wrap: confine.Wrap}),
 	}
 	a.serving.Store(&serving{})
@@ -127,7 +128,7 @@ func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
 	}
 	a.journal = &journal{inForce: a.inForce, log: log, plain: log, registry: registry}
 	a.Servers = &Servers{inForce: a.inForce, registry: registry, others: program.Sources}
-	a.exec = domain.NewExecutor(registry, a.results, cfg.Executor(cfg.Secrets), a.journal.call)
+	a.exec = call.NewExecutor(registry, a.results, cfg.Executor(cfg.Secrets), a.journal.call)
 	if cfg.Logging.Record {
 		a.exec.Begun = a.journal.keep(cfg, program.Version, a.started)
 	}
@@ -300,7 +301,7 @@ func (a *App) checkNames(cfg *config.Loaded, offers []domain.Offer) (warnings []
 }
 
 // Executor returns what runs calls, with the registry of everything offered.
-func (a *App) Executor() *domain.Executor { return a.exec }
+func (a *App) Executor() *call.Executor { return a.exec }
 
 // ProcessTree returns how commands and everything they start are kept together,
 // and why not better.

@@ -17,6 +17,7 @@ import (
 	"github.com/toolserver/toolserver/cmd/toolserver/record"
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
 )
 
@@ -39,7 +40,7 @@ type journal struct {
 
 // keep has all that is logged recorded, too, by a program that has begun with a configuration. It returns what is to be
 // called when a call begins that may have an effect.
-func (j *journal) keep(cfg *config.Loaded, version string, started time.Time) (begun func(*domain.CallRecord)) {
+func (j *journal) keep(cfg *config.Loaded, version string, started time.Time) (begun func(*call.Record)) {
 	run := zap.String("run", strconv.FormatInt(started.UnixNano(), 36)+"-"+strconv.Itoa(os.Getpid()))
 	head := func() []zap.Field { // what holds for the entries of this process
 		if now := j.now.Load(); now != nil {
@@ -54,7 +55,7 @@ func (j *journal) keep(cfg *config.Loaded, version string, started time.Time) (b
 		j.plain.Warn("the record of what is done cannot be written, and what happens until it can is not in it", zap.Error(err))
 	})
 	j.log = j.plain.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core { return zapcore.NewTee(core, j.record) }))
-	return func(r *domain.CallRecord) {
+	return func(r *call.Record) {
 		j.write(zapcore.Entry{Level: zap.DebugLevel, Time: time.Now(), Message: record.Begin}, r)
 		j.record.Flush()
 	}
@@ -64,7 +65,7 @@ func (j *journal) keep(cfg *config.Loaded, version string, started time.Time) (b
 const maxRefusals = 20
 
 // complete adds to refusals the settings that decide, and where they stand.
-func (j *journal) complete(r *domain.CallRecord) {
+func (j *journal) complete(r *call.Record) {
 	cfg, tool := j.Config(), r.Tool
 	if t, ok := j.registry.Get(tool); ok {
 		tool = cmp.Or(t.Offered, tool)
@@ -79,7 +80,7 @@ func (j *journal) complete(r *domain.CallRecord) {
 }
 
 // call logs and records a finished call, but never its arguments or its result, except what says what it touched.
-func (j *journal) call(r *domain.CallRecord) {
+func (j *journal) call(r *call.Record) {
 	level := zap.InfoLevel
 	if r.Outcome == "error" {
 		level = zap.WarnLevel
@@ -95,7 +96,7 @@ func (j *journal) call(r *domain.CallRecord) {
 
 // write writes an entry to the log and the record. Others may read the log: of mail and calendars it does not say what they
 // were asked for and who was written to.
-func (j *journal) write(e zapcore.Entry, r *domain.CallRecord) {
+func (j *journal) write(e zapcore.Entry, r *call.Record) {
 	fields := []zap.Field{zap.Inline((*callFields)(r))}
 	if j.record != nil {
 		if entry := j.record.Check(e, nil); entry != nil {
@@ -117,7 +118,7 @@ func (j *journal) write(e zapcore.Entry, r *domain.CallRecord) {
 
 // callFields are the fields of a call's log entry. They are encoded in place: a
 // list of fields would cost more than the rest of the entry.
-type callFields domain.CallRecord
+type callFields call.Record
 
 // MarshalLogObject writes the fields.
 func (r *callFields) MarshalLogObject(enc zapcore.ObjectEncoder) error {

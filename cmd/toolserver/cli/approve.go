@@ -15,8 +15,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
-	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/text/textdiff"
 	"github.com/toolserver/toolserver/upstream"
 )
@@ -101,7 +101,7 @@ func changedTools(s *upstream.Server, names []string) (chosen []upstream.Differe
 
 // printDifference shows what has changed of a tool, line by line.
 func printDifference(w io.Writer, s *upstream.Server, d upstream.Difference) error {
-	if _, err := fmt.Fprintf(w, "%s (%s)\n", upstream.OfferedName(s.Server(), d.Tool), domain.Visible(d.Tool)); err != nil {
+	if _, err := fmt.Fprintf(w, "%s (%s)\n", upstream.OfferedName(s.Server(), d.Tool), call.Visible(d.Tool)); err != nil {
 		return err
 	}
 	for _, m := range d.Members {

@@ -16,6 +16,7 @@ import (
 	"github.com/toolserver/toolserver/cmd/toolserver/logging"
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/nearest"
 	"github.com/toolserver/toolserver/tools"
 	"github.com/toolserver/toolserver/tools/discovery"
@@ -192,10 +193,10 @@ func (c *toolCommand) list(ctx context.Context) error {
 		}
 		fmt.Fprintf(out, "usage: %s TOOL [ARGUMENTS]\n\n", c.CommandPath())
 		for _, t := range c.tools(registry) {
-			fmt.Fprintf(out, "  %-18s %s\n", domain.Visible(c.word(t)), domain.Visible(discovery.Summary(t.Description)))
+			fmt.Fprintf(out, "  %-18s %s\n", call.Visible(c.word(t)), call.Visible(discovery.Summary(t.Description)))
 		}
 		for _, why := range unavailable {
-			fmt.Fprintf(out, "unavailable: %s\n", domain.Visible(why))
+			fmt.Fprintf(out, "unavailable: %s\n", call.Visible(why))
 		}
 		return nil
 	})
@@ -240,7 +241,7 @@ func (o *opened) close() {
 func (o *opened) call(ctx context.Context) error {
 	person := o.g.person
 	session := domain.Session{ID: "cli", Principal: o.app.User(), Once: true, Client: "command line"}
-	call := domain.ExecuteToolCommand{Session: session, Tool: o.tool.Name}
+	call := call.ExecuteToolCommand{Session: session, Tool: o.tool.Name}
 	if o.line != nil {
 		var err error
 		if call.Arguments, err = o.line.arguments(ctx, person); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/toolserver/toolserver/cmd/toolserver/record"
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox/process"
 	"github.com/toolserver/toolserver/server"
 	"github.com/toolserver/toolserver/upstream"
@@ -200,7 +201,7 @@ func (r *checkReport) servers(a *app.App) {
 			r.note("off", "server", l.Name+" is disabled in the configuration")
 			continue
 		case l.Status != upstream.StatusReady:
-			r.line(false, "server", l.Name+": "+domain.Visible(l.Reason))
+			r.line(false, "server", l.Name+": "+call.Visible(l.Reason))
 		default:
 			r.line(true, "server", fmt.Sprintf("%s: ready, protocol %s, %s", l.Name, l.Protocol, counts))
 			if s.Sandbox && len(layers.Missing) > 0 {
@@ -217,10 +218,10 @@ func (r *checkReport) servers(a *app.App) {
 			r.note("warn", "warning", fmt.Sprintf("%s of server %s changed since pinned: toolserver upstream approve %[2]s shows how", changed, l.Name))
 		}
 		for _, repaired := range l.Repaired {
-			r.note("warn", "warning", l.Name+": repaired "+domain.Visible(repaired))
+			r.note("warn", "warning", l.Name+": repaired "+call.Visible(repaired))
 		}
 		for _, p := range l.Problems {
-			r.line(false, "server", l.Name+": "+domain.Visible(p))
+			r.line(false, "server", l.Name+": "+call.Visible(p))
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
-	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 )
 
@@ -50,7 +50,7 @@ func (c *toolCommand) complete(_ *cobra.Command, args []string, word string) (wo
 			directive = cobra.ShellCompDirectiveNoFileComp
 			for _, t := range c.tools(a.Executor().Registry) {
 				if catalog.Why(a.User(), t.Name) == "" {
-					words = append(words, domain.Visible(c.word(t))+"\t"+domain.Visible(t.Title))
+					words = append(words, call.Visible(c.word(t))+"\t"+call.Visible(t.Title))
 				}
 			}
 			return nil
@@ -122,7 +122,7 @@ func values(p schema.Param) (words []string, directive cobra.ShellCompDirective)
 		p = *p.Items
 	}
 	for _, v := range p.Enum {
-		words = append(words, domain.Visible(fmt.Sprint(v)))
+		words = append(words, call.Visible(fmt.Sprint(v)))
 	}
 	switch {
 	case len(words) > 0:

@@ -17,7 +17,7 @@ import (
 	"github.com/toolserver/toolserver/clients"
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/config"
-	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/server"
 	"github.com/toolserver/toolserver/upstream"
 )
@@ -316,7 +316,7 @@ func importCommand(g *globals) *cobra.Command {
 			return err
 		}
 		for _, w := range warnings {
-			fmt.Fprintln(cmd.ErrOrStderr(), "warning:", domain.Visible(w))
+			fmt.Fprintln(cmd.ErrOrStderr(), "warning:", call.Visible(w))
 		}
 		if len(servers) == 0 {
 			return fmt.Errorf("%s names no server that can be used here", args[0])

@@ -18,8 +18,8 @@ import (
 	"github.com/toolserver/toolserver/clients"
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/config"
-	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/lazyregexp"
 	"github.com/toolserver/toolserver/domain/nearest"
 	"github.com/toolserver/toolserver/osfile"
@@ -161,7 +161,7 @@ func (r *report) show(std app.Streams) {
 		fmt.Fprintf(std.Out, "%s: the entry works: %s\n", r.Client, counted(r.Tools, "tool"))
 	}
 	if r.Problem != "" {
-		fmt.Fprintf(std.Err, "toolserver: %s: %s\n", r.Client, domain.Visible(r.Problem))
+		fmt.Fprintf(std.Err, "toolserver: %s: %s\n", r.Client, call.Visible(r.Problem))
 	}
 	if r.Next != "" {
 		fmt.Fprintf(std.Out, "%s: %s\n", r.Client, r.Next)
@@ -477,14 +477,14 @@ func (f *installation) listClients(ctx context.Context) error {
 		case s.Problem != "":
 			entry = "unreadable"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.Client, here, entry, domain.Visible(cmp.Or(s.File, "-")))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.Client, here, entry, call.Visible(cmp.Or(s.File, "-")))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	for _, s := range all {
 		if s.Problem != "" {
-			fmt.Fprintf(g.std.Out, "%s: %s\n", s.Client, domain.Visible(s.Problem))
+			fmt.Fprintf(g.std.Out, "%s: %s\n", s.Client, call.Visible(s.Problem))
 		}
 	}
 	return nil

@@ -23,6 +23,7 @@ import (
 	"github.com/toolserver/toolserver/cmd/toolserver/record"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/lazyregexp"
 	"github.com/toolserver/toolserver/sandbox/pathguard"
 )
@@ -135,7 +136,7 @@ func (g *globals) showRecord(ctx context.Context, q logQuery) error {
 			if g.json {
 				err = json.NewEncoder(out).Encode(e)
 			} else {
-				_, err = fmt.Fprintln(out, domain.Visible(entryLine(&e)))
+				_, err = fmt.Fprintln(out, call.Visible(entryLine(&e)))
 			}
 			if err != nil {
 				return err
@@ -211,9 +212,9 @@ func (g *globals) explainEntry(ctx context.Context, w io.Writer, a *app.App, id 
 	if g.json {
 		return printJSON(w, map[string]any{"call": e, "changes": changes, "today": today})
 	}
-	fmt.Fprintln(w, domain.Visible(entryLine(&e)))
+	fmt.Fprintln(w, call.Visible(entryLine(&e)))
 	for i, r := range e.Refused {
-		fmt.Fprintf(w, "refused:  %s\nrule:     %s\nchange:   %s\n", domain.Visible(r.Reason), domain.Visible(by(r)), domain.Visible(changes[i]))
+		fmt.Fprintf(w, "refused:  %s\nrule:     %s\nchange:   %s\n", call.Visible(r.Reason), call.Visible(by(r)), call.Visible(changes[i]))
 	}
 	verdict := "denied"
 	switch {
@@ -225,7 +226,7 @@ func (g *globals) explainEntry(ctx context.Context, w io.Writer, a *app.App, id 
 	if before := len(e.Refused) == 0; before != (today.Allowed && today.Stopped == "") {
 		verdict += ", other than then"
 	}
-	_, err = fmt.Fprintf(w, "today:    %s: %s\n", verdict, domain.Visible(cmp.Or(today.Stopped, today.Reason)))
+	_, err = fmt.Fprintf(w, "today:    %s: %s\n", verdict, call.Visible(cmp.Or(today.Stopped, today.Reason)))
 	return err
 }
 

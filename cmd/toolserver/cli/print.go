@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/server"
 )
 
@@ -94,7 +95,7 @@ func (o outcome) print(std app.Streams, tool string, res domain.ToolResult) {
 		printBlocks(std.Err, blocks)
 	default:
 		printBlocks(std.Out, blocks)
-		fmt.Fprintf(std.Err, "toolserver: %s: %s\n", tool, domain.Visible(o.message))
+		fmt.Fprintf(std.Err, "toolserver: %s: %s\n", tool, call.Visible(o.message))
 	}
 }
 
@@ -161,7 +162,7 @@ func visibleLines(text string) string {
 	for line := range strings.Lines(text) {
 		rest := strings.TrimLeft(line, " ")
 		b.WriteString(line[:len(line)-len(rest)])
-		b.WriteString(domain.Visible(strings.TrimSuffix(rest, "\n")) + "\n")
+		b.WriteString(call.Visible(strings.TrimSuffix(rest, "\n")) + "\n")
 	}
 	return b.String()
 }

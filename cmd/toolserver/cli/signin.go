@@ -16,6 +16,7 @@ import (
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	pages "github.com/toolserver/toolserver/outbound/signin"
 	"github.com/toolserver/toolserver/tools/google/signin"
@@ -376,10 +377,10 @@ func (s *serverSignIn) settle(ctx context.Context) error {
 	}
 	fmt.Fprintf(s.out, "signed in to server %s, %s\n", s.of.Server(), whose)
 	for _, scope := range now.Missing {
-		fmt.Fprintf(s.out, "  not granted: %s\n", domain.Visible(scope))
+		fmt.Fprintf(s.out, "  not granted: %s\n", call.Visible(scope))
 	}
 	if r := s.of.ReportFor(s.id); r.Status != upstream.StatusReady {
-		fmt.Fprintf(s.out, "  but it is unavailable: %s\n", domain.Visible(app.Why(&r, s.of.Timeout())))
+		fmt.Fprintf(s.out, "  but it is unavailable: %s\n", call.Visible(app.Why(&r, s.of.Timeout())))
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
-	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 )
 
 // Bounds of what is read from standard input, in bytes.
@@ -21,12 +21,12 @@ const (
 
 // terminal is the person at the command line, who types answers and text, and is the client of calls.
 type terminal struct {
-	domain.ProgressFunc // for what nobody asks of a person
-	std                 app.Streams
-	watched             bool // standard error is a terminal
-	answers             bool // and so is standard input
-	in                  *bufio.Reader
-	typed               chan typed // what a read returns that is under way, or was when its context ended; nil without one
+	call.ProgressFunc // for what nobody asks of a person
+	std               app.Streams
+	watched           bool // standard error is a terminal
+	answers           bool // and so is standard input
+	in                *bufio.Reader
+	typed             chan typed // what a read returns that is under way, or was when its context ended; nil without one
 
 	mu    sync.Mutex
 	shown bool // there is progress on the line
@@ -48,7 +48,7 @@ func newTerminal(std app.Streams) *terminal {
 func (t *terminal) WantsProgress() bool { return t.watched }
 
 // Progress shows how far the call has got.
-func (t *terminal) Progress(p domain.Progress) {
+func (t *terminal) Progress(p call.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.asked {
@@ -75,8 +75,8 @@ func (t *terminal) asking(now bool) {
 }
 
 // Log shows a message that matters.
-func (t *terminal) Log(m domain.LogMessage) {
-	if m.Level >= domain.LogWarning {
+func (t *terminal) Log(m call.LogMessage) {
+	if m.Level >= call.LogWarning {
 		t.clear()
 		fmt.Fprintf(t.std.Err, "%v: %v\n", m.Level, m.Data)
 	}
@@ -84,12 +84,12 @@ func (t *terminal) Log(m domain.LogMessage) {
 
 // Supports reports whether there is somebody to ask.
 func (t *terminal) Supports(method string) bool {
-	return t.answers && (method == domain.AskElicitation || method == domain.AskURL)
+	return t.answers && (method == call.AskElicitation || method == call.AskURL)
 }
 
 // Ask shows questions that are answered by yes or no, where what is not yes is no, and
 // addresses to open.
-func (t *terminal) Ask(ctx context.Context, requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
+func (t *terminal) Ask(ctx context.Context, requests map[string]call.InputRequest) (map[string]json.RawMessage, error) {
 	t.asking(true)
 	defer t.asking(false)
 	t.clear()
@@ -105,16 +105,16 @@ func (t *terminal) Ask(ctx context.Context, requests map[string]domain.InputRequ
 		}
 		if q.URL != "" {
 			fmt.Fprintf(t.std.Err, "%s\n%s\n", q.Message, q.URL)
-			answers[name] = json.RawMessage(`{"action":"` + domain.Accepted + `"}`)
+			answers[name] = json.RawMessage(`{"action":"` + call.Accepted + `"}`)
 			continue
 		}
 		yes, err := t.confirm(ctx, q.Message)
 		if err != nil {
 			return nil, err
 		}
-		action := domain.Declined
+		action := call.Declined
 		if yes {
-			action = domain.Accepted
+			action = call.Accepted
 		}
 		answers[name] = json.RawMessage(`{"action":"` + action + `"}`)
 	}

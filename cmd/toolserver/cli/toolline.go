@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 )
 
@@ -36,7 +37,7 @@ type given struct {
 func newToolLine(parent *cobra.Command, word string, tool *domain.Tool, runs bool) *toolLine {
 	line := &toolLine{tool: tool}
 	line.Command = &cobra.Command{
-		Use: word, Short: domain.Visible(tool.Title), Long: visibleLines(tool.Description),
+		Use: word, Short: call.Visible(tool.Title), Long: visibleLines(tool.Description),
 		Run: func(*cobra.Command, []string) {}, // so that help has a usage line
 	}
 	for _, p := range positionals(tool) {
@@ -262,7 +263,7 @@ func jsonOr(text string, isJSON bool) any {
 }
 
 func flagHelp(p schema.Param) string {
-	text := domain.Visible(strings.Join(strings.Fields(strings.ReplaceAll(p.Doc, "`", "'")), " ")) // pflag takes `this` for the name of the value
+	text := call.Visible(strings.Join(strings.Fields(strings.ReplaceAll(p.Doc, "`", "'")), " ")) // pflag takes `this` for the name of the value
 	if p.Required {
 		text += " (required)"
 	}

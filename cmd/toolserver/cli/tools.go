@@ -17,6 +17,7 @@ import (
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/nearest"
 	"github.com/toolserver/toolserver/server"
 	"github.com/toolserver/toolserver/tools"
@@ -83,7 +84,7 @@ func toolsCommand(g *globals) *cobra.Command {
 				}
 				for _, l := range reports(a, overall) {
 					if l.Protocol == "" && l.Reason != "" {
-						fmt.Fprintf(out, "server %s: %s\n", l.Name, domain.Visible(l.Reason))
+						fmt.Fprintf(out, "server %s: %s\n", l.Name, call.Visible(l.Reason))
 					}
 				}
 				return nil
@@ -172,7 +173,7 @@ func printTable(w io.Writer, tools []*domain.Tool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "TOOL\tCATEGORY\tWHAT IT DOES")
 	for _, tool := range tools {
-		does := domain.Visible(discovery.Summary(tool.Description))
+		does := call.Visible(discovery.Summary(tool.Description))
 		if tool.Disabled {
 			does += " (disabled in the configuration)"
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/tools/discovery"
 	"github.com/toolserver/toolserver/upstream"
 )
@@ -43,7 +44,7 @@ func sayWaiting(w io.Writer, a *app.App) (stop func() bool) {
 	return time.AfterFunc(3*time.Second, func() {
 		for _, r := range a.Servers.Reports(a.User()) {
 			if r.Status == upstream.StatusStarting {
-				fmt.Fprintf(w, "waiting for %s: %s\n", r.Name, domain.Visible(cmp.Or(r.Reason, "it has not answered yet")))
+				fmt.Fprintf(w, "waiting for %s: %s\n", r.Name, call.Visible(cmp.Or(r.Reason, "it has not answered yet")))
 			}
 		}
 	}).Stop
@@ -129,7 +130,7 @@ func printServers(w io.Writer, all []listed) error {
 			counts = "-\t-\t-"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Name, l.Transport, l.Status, cmp.Or(l.Protocol, "-"),
-			cmp.Or(strings.TrimSpace(domain.Visible(info.Name+" "+info.Version)), "-"), counts)
+			cmp.Or(strings.TrimSpace(call.Visible(info.Name+" "+info.Version)), "-"), counts)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -137,11 +138,11 @@ func printServers(w io.Writer, all []listed) error {
 	for _, l := range all {
 		for _, text := range slices.Concat([]string{l.Reason}, l.Problems) {
 			if text != "" {
-				fmt.Fprintf(w, "%s: %s\n", l.Name, domain.Visible(text))
+				fmt.Fprintf(w, "%s: %s\n", l.Name, call.Visible(text))
 			}
 		}
 		for _, repaired := range l.Repaired {
-			fmt.Fprintf(w, "%s: repaired %s\n", l.Name, domain.Visible(repaired))
+			fmt.Fprintf(w, "%s: repaired %s\n", l.Name, call.Visible(repaired))
 		}
 		printLeft(w, l.Left)
 	}
@@ -151,7 +152,7 @@ func printServers(w io.Writer, all []listed) error {
 // printLeft says what of a server is left out, and why.
 func printLeft(w io.Writer, left []domain.Missing) {
 	for _, m := range domain.Joined(left) {
-		fmt.Fprintf(w, "%s %s %s\n", m.Kind, domain.Visible(m.Name), domain.Visible(m.Reason))
+		fmt.Fprintf(w, "%s %s %s\n", m.Kind, call.Visible(m.Name), call.Visible(m.Reason))
 	}
 }
 
@@ -221,7 +222,7 @@ func ping(ctx context.Context, w io.Writer, a *app.App, chosen []*upstream.Serve
 		case p.OK:
 			fmt.Fprintf(w, "%s ok: protocol %s, ready after %.0fms, round trip %.2fms\n", p.Server, p.Protocol, p.Ready, p.RoundTrip)
 		default:
-			fmt.Fprintf(w, "%s failed: %s\n", p.Server, domain.Visible(p.Error))
+			fmt.Fprintf(w, "%s failed: %s\n", p.Server, call.Visible(p.Error))
 		}
 	}
 	if asJSON {
@@ -259,7 +260,7 @@ func printServerTools(out io.Writer, a *app.App, s *upstream.Server, asJSON bool
 	}
 	var failed error
 	if l.Status != upstream.StatusReady {
-		failed = &exitError{exitFailed, errors.New("server " + l.Name + " is unavailable: " + domain.Visible(l.Reason))}
+		failed = &exitError{exitFailed, errors.New("server " + l.Name + " is unavailable: " + call.Visible(l.Reason))}
 	}
 	if asJSON {
 		return cmp.Or(printJSON(out, struct {
@@ -270,11 +271,11 @@ func printServerTools(out io.Writer, a *app.App, s *upstream.Server, asJSON bool
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "TOOL\tSERVER'S NAME\tWHAT IT DOES")
 	for _, tool := range tools {
-		does := domain.Visible(discovery.Summary(cmp.Or(tool.Title, tool.Does)))
+		does := call.Visible(discovery.Summary(cmp.Or(tool.Title, tool.Does)))
 		if tool.Disabled {
 			does += " (disabled in the configuration)"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", tool.Name, domain.Visible(brief.Name(tool.Tool)), does)
+		fmt.Fprintf(t, "%s\t%s\t%s\n", tool.Name, call.Visible(brief.Name(tool.Tool)), does)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -317,7 +318,7 @@ func logsNow(ctx context.Context, stderr io.Writer, a *app.App, chosen []*upstre
 	case r.Status == upstream.StatusReady:
 		fmt.Fprintf(stderr, "server %s is ready\n", r.Name)
 	case ctx.Err() == nil:
-		return errors.New("server " + r.Name + " is unavailable: " + domain.Visible(app.Why(&r, chosen[0].Timeout())))
+		return errors.New("server " + r.Name + " is unavailable: " + call.Visible(app.Why(&r, chosen[0].Timeout())))
 	}
 	return nil
 }
@@ -333,7 +334,7 @@ func (l logLines) print(line string) error {
 	if l.json {
 		return json.NewEncoder(l.to).Encode(map[string]string{"server": l.server, "line": line})
 	}
-	_, err := fmt.Fprintln(l.to, domain.Visible(line))
+	_, err := fmt.Fprintln(l.to, call.Visible(line))
 	return err
 }
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/osfile"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/process"
@@ -118,7 +118,7 @@ func (r *Reader) filter(ctx context.Context, s Source, argv ...string) (text, no
 	}
 	const kind = "PDF document"
 	res, err := r.filters.Run(ctx, sandbox.FilterRequest{
-		Argv: argv, File: s.File, Output: maxPDFText, Principal: domain.SessionOf(ctx).Principal.ID,
+		Argv: argv, File: s.File, Output: maxPDFText, Principal: call.SessionOf(ctx).Principal.ID,
 	})
 	if _, missing := errors.AsType[*sandbox.MissingProgramError](err); missing {
 		return "", "", &Failure{"is_binary", fmt.Sprintf("%s is a %s, and %v, which makes text of it: apt-get install poppler-utils, or brew install poppler", s.Name,
@@ -149,7 +149,7 @@ func (r *Reader) filter(ctx context.Context, s Source, argv ...string) (text, no
 		return "", "", context.Canceled
 	case res.TimedOut:
 		note = fmt.Sprintf("%s did not end within %.0f s", argv[0], res.Duration.Seconds())
-		failed = &Failure{domain.TimedOut, s.Name + ": " + note, fewer}
+		failed = &Failure{call.TimedOut, s.Name + ": " + note, fewer}
 	case res.Exceeded != "":
 		note = fmt.Sprintf("%s used too much (%s) and was killed", argv[0], res.Exceeded)
 		failed = &Failure{"too_large", s.Name + ": " + note, fewer}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/tools/google/signin"
 )
@@ -204,7 +205,7 @@ func (n Need) result(ctx context.Context, res domain.ToolResult, err error) (dom
 	if _, ok := errors.AsType[*domain.Error](err); ok {
 		return res, err
 	}
-	if _, ok := errors.AsType[*domain.InputRequired](err); ok {
+	if _, ok := errors.AsType[*call.InputRequired](err); ok {
 		return res, err
 	}
 	return n.failed(err), nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	pages "github.com/toolserver/toolserver/outbound/signin"
 	"github.com/toolserver/toolserver/tools/google/signin"
 )
@@ -66,7 +67,7 @@ func (n Need) covered(granted []string) bool {
 func (c *Client) signIn(ctx context.Context, need Need, why string) error {
 	refused, err := pages.Need{
 		Why: why, Message: "Sign in with Google to continue.",
-		Command: authCommand + " --services " + string(need.Service), Paste: authCommand + " --paste" + pages.For(domain.SessionOf(ctx).Principal.ID),
+		Command: authCommand + " --services " + string(need.Service), Paste: authCommand + " --paste" + pages.For(call.SessionOf(ctx).Principal.ID),
 		Host: c.accounts.Host(), Begin: func() (*pages.Flow, error) { return c.accounts.Begin(need.owner, need.Service) },
 	}.Ask(ctx)
 	if refused == nil {
@@ -83,7 +84,7 @@ type accountKey struct{}
 // Owner returns whose grants a call is for: those of the account that it names, or of the first.
 func (c *Client) Owner(ctx context.Context) signin.Owner {
 	account, _ := ctx.Value(accountKey{}).(string)
-	return c.accounts.Owner(domain.SessionOf(ctx).Principal.ID, account)
+	return c.accounts.Owner(call.SessionOf(ctx).Principal.ID, account)
 }
 
 // ForAccounts gives a tool the argument that names one of the accounts, if there are several.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/tools/google/api"
 )
 
@@ -35,7 +36,7 @@ func (s *toolset) listCalendars(ctx context.Context, in calendarsInput) (domain.
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	list := domain.ListFrom(all, in.Offset)
+	list := call.ListFrom(all, in.Offset)
 	list.None = "no calendars"
 	list.Text = func(calendars []calendarInfo) string {
 		return strings.Join(each(calendars, calendarInfo.String), "\n")

@@ -10,6 +10,7 @@ import (
 	gcal "google.golang.org/api/calendar/v3"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/tools/google/api"
 )
 
@@ -201,7 +202,7 @@ func (r freeBusyResult) with(times []busyCalendar, next int) *freeBusyResult {
 }
 
 // list returns what was looked up as text and as data.
-func (r *freeBusyResult) list(in freeBusyInput) domain.List[busyCalendar] {
+func (r *freeBusyResult) list(in freeBusyInput) call.List[busyCalendar] {
 	var all []busyCalendar
 	for _, c := range append(slices.Clone(r.Calendars), busyCalendar{Busy: r.Free}) {
 		if len(c.Busy) == 0 {
@@ -212,7 +213,7 @@ func (r *freeBusyResult) list(in freeBusyInput) domain.List[busyCalendar] {
 		}
 	}
 	r.Total = len(all)
-	list := domain.ListFrom(all, in.Offset)
+	list := call.ListFrom(all, in.Offset)
 	list.None = "no times"
 	list.Text = func(times []busyCalendar) string {
 		if len(times) == 0 {

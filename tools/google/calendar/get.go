@@ -11,6 +11,7 @@ import (
 	gcal "google.golang.org/api/calendar/v3"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/text/html"
 )
 
@@ -76,7 +77,7 @@ func (s *toolset) getEvent(ctx context.Context, in getInput) (domain.ToolResult,
 		return domain.ToolResult{}, err
 	}
 	r := getResult{
-		event: describe(e, calendarID, loc), Description: domain.Untrusted(ctx, "Description", "the organizer", plain(e.Description)),
+		event: describe(e, calendarID, loc), Description: call.Untrusted(ctx, "Description", "the organizer", plain(e.Description)),
 		AttendeesOmitted: e.AttendeesOmitted,
 		Recurrence:       each(e.Recurrence, line), DefaultReminders: e.Reminders == nil || e.Reminders.UseDefault,
 		Visibility: unless("default", e.Visibility), Transparency: unless("opaque", e.Transparency), EventType: line(e.EventType), Updated: line(e.Updated),
@@ -130,8 +131,8 @@ func plain(description string) string {
 }
 
 // list returns the event as text and as data, with its attendees from an offset on.
-func (r getResult) list(offset int) domain.List[attendee] {
-	list := domain.ListFrom(r.Attendees, offset)
+func (r getResult) list(offset int) call.List[attendee] {
+	list := call.ListFrom(r.Attendees, offset)
 	list.None = "no attendees"
 	with := func(shown []attendee, next int) *getResult {
 		r := r

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/test/tooltest"
 )
 
@@ -77,7 +78,7 @@ func FuzzDescription(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		r := getResult{Description: domain.Untrusted(t.Context(), "Description", "the organizer", plain(strings.ToValidUTF8(text, "?")))}
+		r := getResult{Description: call.Untrusted(t.Context(), "Description", "the organizer", plain(strings.ToValidUTF8(text, "?")))}
 		_, body, ok := strings.Cut(r.text(), "Description: \n")
 		if !ok || r.Description == "" {
 			return

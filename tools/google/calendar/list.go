@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/tools/google/api"
 )
@@ -147,7 +148,7 @@ func (s *toolset) search(ctx context.Context, calendarID string, in listInput, r
 // list returns as many events as fit, as text and as data. A token cannot go on in the middle
 // of a page, so fewer are to be asked for if some do not fit.
 func (r *listResult) list(ctx context.Context) (domain.ToolResult, error) {
-	return domain.List[event]{
+	return call.List[event]{
 		Entries: r.Events,
 		Text:    func(events []event) string { return r.with(events).text() },
 		Results: func(events []event, _ int) any { return r.with(events) },

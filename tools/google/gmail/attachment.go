@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/pathguard"
@@ -141,7 +142,7 @@ func (r *attachmentReader) read(ctx context.Context, in readInput) (domain.ToolR
 		return domain.ToolResult{}, err
 	}
 	res := domain.Text(fmt.Sprintf("Attachment: %s (%s, %d bytes)%s\n\n%s", a.Name, line(a.Type), len(data), strings.TrimSuffix("\nNote: "+c.Note, "\nNote: "),
-		domain.Untrusted(ctx, "Attachment", "its sender", strings.TrimSpace(c.Text))))
+		call.Untrusted(ctx, "Attachment", "its sender", strings.TrimSpace(c.Text))))
 	if c.Picture != nil {
 		res.Content = append(res.Content, domain.Content{Type: domain.ImageContent, Data: c.Picture.Data, MIMEType: c.Picture.MIME})
 	}

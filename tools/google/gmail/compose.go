@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/pathguard"
 	"github.com/toolserver/toolserver/text/mail"
@@ -96,7 +97,7 @@ func (c *composer) compose(ctx context.Context, in composeInput) (*outgoing, err
 			return nil, err
 		}
 	}
-	if shown := domain.Previewed(ctx); shown != "" && !strings.HasSuffix(shown, out.show()) { // it was composed before to ask a person
+	if shown := call.Previewed(ctx); shown != "" && !strings.HasSuffix(shown, out.show()) { // it was composed before to ask a person
 		return nil, api.Refusal("conflict", c.failing+": a file that is attached, or the mail that it replies to, has changed since the user agreed",
 			"Call the tool again, so that the user sees it as it is now.")
 	}

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/test/tooltest"
@@ -276,7 +277,7 @@ func run[In any](t testing.TB, tool domain.Tool, handler func(context.Context, I
 		}
 		return res, err
 	})
-	res, err := tooltest.Executor(t, direct).Call(t.Context(), domain.ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(args)})
+	res, err := tooltest.Executor(t, direct).Call(t.Context(), call.ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(args)})
 	if err == nil {
 		tooltest.Verify(t, tool, res)
 	}

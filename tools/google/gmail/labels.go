@@ -12,6 +12,7 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/tools/google/api"
 )
 
@@ -37,7 +38,7 @@ func (t *toolset) listLabels(ctx context.Context, in labelsInput) (domain.ToolRe
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	list := domain.ListFrom(all, in.Offset)
+	list := call.ListFrom(all, in.Offset)
 	list.None = "no labels"
 	list.Text = func(labels []label) string {
 		var lines []string

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/text/mail"
 	"github.com/toolserver/toolserver/tools/files/content"
@@ -190,7 +191,7 @@ func message(ctx context.Context, m *gmailapi.Message, meta readMeta, body strin
 	if body = strings.TrimSpace(body); body == "" {
 		b.WriteString("(no text content)")
 	} else {
-		b.WriteString(domain.Untrusted(ctx, "Mail", "its sender", body))
+		b.WriteString(call.Untrusted(ctx, "Mail", "its sender", body))
 	}
 	return b.String()
 }

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	texts "github.com/toolserver/toolserver/text/html"
 	"github.com/toolserver/toolserver/text/mail"
@@ -66,15 +67,15 @@ const maxSearchChars = 120_000
 
 func (t *toolset) search(ctx context.Context, in searchInput) (domain.ToolResult, error) {
 	messages := t.service().Users.Messages
-	call := messages.List("me").Q(in.Query).MaxResults(in.MaxResults).IncludeSpamTrash(in.IncludeSpamTrash).
+	request := messages.List("me").Q(in.Query).MaxResults(in.MaxResults).IncludeSpamTrash(in.IncludeSpamTrash).
 		Fields("messages(id,threadId)", "nextPageToken", "resultSizeEstimate")
 	if in.PageToken != "" {
-		call.PageToken(in.PageToken)
+		request.PageToken(in.PageToken)
 	}
 	if len(in.LabelIDs) > 0 {
-		call.LabelIds(in.LabelIDs...)
+		request.LabelIds(in.LabelIDs...)
 	}
-	list, err := api.Read(ctx, t.client, call.Context(ctx).Do)
+	list, err := api.Read(ctx, t.client, request.Context(ctx).Do)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
@@ -105,7 +106,7 @@ func (t *toolset) search(ctx context.Context, in searchInput) (domain.ToolResult
 		}
 		return list.NextPageToken
 	}
-	return domain.List[hit]{
+	return call.List[hit]{
 		Entries: hits,
 		Text: func(shown []hit) string {
 			var parts []string

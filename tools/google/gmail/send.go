@@ -14,6 +14,7 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/sandbox"
@@ -156,7 +157,7 @@ func (c *composer) preview(ctx context.Context, args domain.Arguments) (text str
 	}
 	refused, isRefused := errors.AsType[*api.Refused](err)
 	_, invalid := errors.AsType[*domain.Error](err)
-	_, asking := errors.AsType[*domain.InputRequired](err)
+	_, asking := errors.AsType[*call.InputRequired](err)
 	switch {
 	case err == nil && args["dryRun"] == true:
 		return "Dry run: nothing is sent.\n\n" + out.show(), nil, nil

@@ -1,4 +1,4 @@
-package domain
+package call
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/toolserver/toolserver/domain"
 )
 
 // TestTouched checks what the record of a call says that it touched, and when it is told that a call begins.
@@ -17,19 +19,19 @@ func TestTouched(t *testing.T) {
 		Dry   bool     `json:"dry,omitempty" doc:"A."`
 		Words string   `json:"words,omitempty" doc:"A."`
 	}
-	define := func(name string, a Annotations, r ToolResult) Tool {
-		return Define(Tool{Name: name, Description: "d", Annotations: a, Target: []string{"path", "url", "to", "dry"}}, func(context.Context, in) (ToolResult, error) { return r, nil })
+	define := func(name string, a domain.Annotations, r domain.ToolResult) domain.Tool {
+		return domain.Define(domain.Tool{Name: name, Description: "d", Annotations: a, Target: []string{"path", "url", "to", "dry"}}, func(context.Context, in) (domain.ToolResult, error) { return r, nil })
 	}
-	made := Text("t")
+	made := domain.Text("t")
 	made.Made = map[string][]string{"id": {"1", "sk-12345678", ""}}
-	made.Refused = []Refusal{{Reason: "sk-12345678 is refused"}}
-	off := define("off", Annotations{}, Text(""))
+	made.Refused = []domain.Refusal{{Reason: "sk-12345678 is refused"}}
+	off := define("off", domain.Annotations{}, domain.Text(""))
 	off.Disabled = true
-	secret := define("staff", Annotations{}, Text(""))
+	secret := define("staff", domain.Annotations{}, domain.Text(""))
 	secret.Groups = []string{"staff"}
-	explained := define("explained", Annotations{}, Failure("denied", "not this", "hint"))
-	explained.Explain = func(_ context.Context, args Arguments) (Explanation, error) {
-		return Explanation{Rule: "the rule", Reason: fmt.Sprint("because of ", args["path"])}, nil
+	explained := define("explained", domain.Annotations{}, domain.Failure("denied", "not this", "hint"))
+	explained.Explain = func(_ context.Context, args domain.Arguments) (domain.Explanation, error) {
+		return domain.Explanation{Rule: "the rule", Reason: fmt.Sprint("because of ", args["path"])}, nil
 	}
 	for _, test := range []struct{ name, args, target, made, refused, begun string }{
 		{"reads", `{"path":"a sk-12345678","words":"secret words"}`, "map[path:[a [redacted]]]", "map[]", "[]", ""},
@@ -41,12 +43,12 @@ func TestTouched(t *testing.T) {
 		{"none", `{"path":"a"}`, "map[]", "map[]", "[]", ""},
 		{"reads", `{"path":5}`, "map[]", "map[]", "[]", ""},
 	} {
-		var rec CallRecord
-		exec := executor(t, Settings{Secrets: []string{"sk-12345678"}}, func(r *CallRecord) { rec = *r },
-			define("reads", Annotations{ReadOnly: true, Idempotent: true}, Text("")), define("fetches", Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true}, Text("")),
-			define("writes", Annotations{}, made), off, secret, explained)
+		var rec Record
+		exec := executor(t, domain.Settings{Secrets: []string{"sk-12345678"}}, func(r *Record) { rec = *r },
+			define("reads", domain.Annotations{ReadOnly: true, Idempotent: true}, domain.Text("")), define("fetches", domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true}, domain.Text("")),
+			define("writes", domain.Annotations{}, made), off, secret, explained)
 		begun := ""
-		exec.Begun = func(r *CallRecord) { begun += r.Tool }
+		exec.Begun = func(r *Record) { begun += r.Tool }
 		_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: test.name, Arguments: json.RawMessage(test.args)})
 		got := fmt.Sprintf("%v %v %v %s", rec.Target, rec.Made, rec.Refused, begun)
 		if want := fmt.Sprintf("%s %s %s %s", test.target, test.made, test.refused, test.begun); got != want {

@@ -1,4 +1,4 @@
-package domain
+package call
 
 import (
 	"crypto/rand"
@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/domain/share"
 )
@@ -94,9 +95,11 @@ func (s *ResultStore) configure(perPage int, r *redact.Redactor) {
 func (s *ResultStore) Close() { s.kept.Clear() }
 
 // Keep stores a text for principal p.
-func (s *ResultStore) Keep(p Principal, text string) KeptResult { return s.keepText(p, text, nil) }
+func (s *ResultStore) Keep(p domain.Principal, text string) KeptResult {
+	return s.keepText(p, text, nil)
+}
 
-func (s *ResultStore) keepText(p Principal, text string, marked []span) KeptResult {
+func (s *ResultStore) keepText(p domain.Principal, text string, marked []span) KeptResult {
 	size := int64(len(text))
 	k := s.keep(p, s.readable(text), size, size, marked...)
 	k.first = runeStart(text, k.first)
@@ -123,14 +126,14 @@ func (s *ResultStore) readable(text string) io.ReaderAt {
 
 // KeepFile stores a text of size bytes that is read from r when asked for. The
 // store closes r when it drops the text.
-func (s *ResultStore) KeepFile(p Principal, r interface {
+func (s *ResultStore) KeepFile(p domain.Principal, r interface {
 	io.ReaderAt
 	io.Closer
 }, size int64) KeptResult {
 	return s.keep(p, r, size, 0)
 }
 
-func (s *ResultStore) keep(p Principal, text io.ReaderAt, size, counted int64, marked ...span) KeptResult {
+func (s *ResultStore) keep(p domain.Principal, text io.ReaderAt, size, counted int64, marked ...span) KeptResult {
 	var random [6]byte
 	rand.Read(random[:]) // never fails
 	id := "lr_" + hex.EncodeToString(random[:])
@@ -149,7 +152,7 @@ func (k keptResult) pages() int {
 // Page returns one page, counted from 1, and how many there are. Pages are cut
 // between runes, and all of them together are exactly the result, with secrets
 // redacted. A page that begins or ends within marked text has the marks besides.
-func (s *ResultStore) Page(p Principal, id string, page int) (text string, pages int, err error) {
+func (s *ResultStore) Page(p domain.Principal, id string, page int) (text string, pages int, err error) {
 	k, ok := s.kept.Get(p.ID, id)
 	if !ok {
 		return "", 0, ErrUnknownResult
@@ -175,7 +178,7 @@ func (s *ResultStore) Page(p Principal, id string, page int) (text string, pages
 var ErrTooLong = errors.New("the result is too long")
 
 // All returns a whole result of up to most bytes, and whether text in it is marked.
-func (s *ResultStore) All(p Principal, id string, most int64) (all []byte, marked bool, err error) {
+func (s *ResultStore) All(p domain.Principal, id string, most int64) (all []byte, marked bool, err error) {
 	k, ok := s.kept.Get(p.ID, id)
 	switch {
 	case !ok:

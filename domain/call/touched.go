@@ -1,10 +1,11 @@
-package domain
+package call
 
 import (
 	"cmp"
 	"net/url"
 	"strings"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/redact"
 )
@@ -18,7 +19,7 @@ const (
 )
 
 // targets notes what arguments of a tool say that the call touches, or would touch.
-func (r *CallRecord) targets(t *Tool, args Arguments) {
+func (r *Record) targets(t *domain.Tool, args domain.Arguments) {
 	r.Server = t.Origin
 	for _, name := range t.Target {
 		switch v := args[name].(type) {
@@ -36,7 +37,7 @@ func (r *CallRecord) targets(t *Tool, args Arguments) {
 }
 
 // touches notes a value without secrets, bounded, unless it is empty.
-func (r *CallRecord) touches(in *map[string][]string, name, value string) {
+func (r *Record) touches(in *map[string][]string, name, value string) {
 	if value == "" || len((*in)[name]) == maxTargets {
 		return
 	}
@@ -53,13 +54,13 @@ func (r *CallRecord) touches(in *map[string][]string, name, value string) {
 }
 
 // asked notes an answer of a person.
-func (r *CallRecord) asked(about, answer string) {
+func (r *Record) asked(about, answer string) {
 	r.Asked = append(r.Asked, Asked{Visible(r.redactor.Text(about)), answer})
 }
 
 // noteRefusals notes what kept the call from its work, or a part of it.
-func (c *Call) noteRefusals(result *ToolResult, failed *Error) {
-	var why []Refusal
+func (c *Call) noteRefusals(result *domain.ToolResult, failed *domain.Error) {
+	var why []domain.Refusal
 	switch {
 	case failed == nil && !result.IsError:
 	case failed != nil:
@@ -74,7 +75,7 @@ func (c *Call) noteRefusals(result *ToolResult, failed *Error) {
 		why = append(why, c.explained(result))
 	}
 	for _, r := range append(why, result.Refused...) {
-		r.Reason = brief.Clip(Visible(c.catalog.redactor.Text(r.Reason)), maxTarget)
+		r.Reason = brief.Clip(Visible(c.catalog.Redactor.Text(r.Reason)), maxTarget)
 		c.Record.Refused = append(c.Record.Refused, r)
 	}
 }
@@ -83,31 +84,31 @@ func (c *Call) noteRefusals(result *ToolResult, failed *Error) {
 const denied = "denied"
 
 // limitedBy returns the setting that an error is about; the zero value if it is about none.
-func (c *Call) limitedBy(err *Error) Refusal {
+func (c *Call) limitedBy(err *domain.Error) domain.Refusal {
 	switch t, ok := c.catalog.Tool(c.Name); {
-	case err.Code == CodeToolNotFound && ok: // which the caller is not told
-		return Refusal{Rule: "tools." + cmp.Or(t.Offered, t.Name) + ".groups", Reason: c.catalog.Why(c.Session.Principal, c.Name)}
-	case err.Code == CodeToolDisabled:
-		return Refusal{Rule: "tools." + c.Name + ".enabled", Reason: err.Message}
-	case err.Code == CodeRateLimited:
-		return Refusal{Rule: "limits.rate_per_minute", Reason: err.Message}
+	case err.Code == domain.CodeToolNotFound && ok: // which the caller is not told
+		return domain.Refusal{Rule: "tools." + cmp.Or(t.Offered, t.Name) + ".groups", Reason: c.catalog.Why(c.Session.Principal, c.Name)}
+	case err.Code == domain.CodeToolDisabled:
+		return domain.Refusal{Rule: "tools." + c.Name + ".enabled", Reason: err.Message}
+	case err.Code == domain.CodeRateLimited:
+		return domain.Refusal{Rule: "limits.rate_per_minute", Reason: err.Message}
 	case err.Data["error_type"] == denied: // of a resource
-		return Refusal{Reason: err.Message}
+		return domain.Refusal{Reason: err.Message}
 	}
-	return Refusal{}
+	return domain.Refusal{}
 }
 
 // explained returns what the tool's own explanation says of a call that was denied or, where that is known only while
 // it works, its message.
-func (c *Call) explained(result *ToolResult) Refusal {
+func (c *Call) explained(result *domain.ToolResult) domain.Refusal {
 	if c.Tool != nil && c.Tool.Explain != nil && c.args != nil {
 		if e, err := c.Tool.Explain(&c.context, c.args); err == nil && !e.Allowed {
-			return Refusal{Rule: e.Rule, Reason: e.Reason}
+			return domain.Refusal{Rule: e.Rule, Reason: e.Reason}
 		}
 	}
 	message := ""
 	if len(result.Content) > 0 {
 		message = result.Content[0].Text
 	}
-	return Refusal{Reason: message}
+	return domain.Refusal{Reason: message}
 }

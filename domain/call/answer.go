@@ -1,10 +1,11 @@
-package domain
+package call
 
 import (
 	"errors"
 	"runtime/debug"
 	"time"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/redact"
 )
 
@@ -37,10 +38,10 @@ func (c *Call) abandon(err error) {
 // before it is bounded, so that no secret is kept in the store.
 func (c *Call) answer(out outcome, err error) {
 	if err == nil {
-		out = out.withoutSecrets(&c.catalog.redactor)
+		out = out.withoutSecrets(&c.catalog.Redactor)
 		out, err = c.bound(out)
 	}
-	var failed *Error
+	var failed *domain.Error
 	if err != nil {
 		out, c.Record.ResultBytes = outcome{}, 0
 		if !isInputRequired(err) { // what it asks was redacted when it was asked
@@ -57,53 +58,55 @@ func (o outcome) withoutSecrets(r *redact.Redactor) outcome {
 	if r.Empty() {
 		return o
 	}
-	content := func(c Content) Content { return c.withoutSecrets(r) }
+	content := func(c domain.Content) domain.Content { return c.WithoutSecrets(r) }
 	o.Tool.Content = redact.Each(o.Tool.Content, content)
 	o.Tool.Results, o.Tool.Meta = r.Value(o.Tool.Results), r.Value(o.Tool.Meta)
 	o.Tool.Extra = r.JSON(o.Tool.Extra)
 	o.Tool.MetaData = r.Members(o.Tool.MetaData)
 	o.Prompt.Meta, o.Prompt.Extra, o.Completions.Extra = r.JSON(o.Prompt.Meta), r.JSON(o.Prompt.Extra), r.JSON(o.Completions.Extra)
 	o.Prompt.Description = r.Text(o.Prompt.Description)
-	o.Prompt.Messages = redact.Each(o.Prompt.Messages, func(m PromptMessage) PromptMessage { return PromptMessage{m.Role, content(m.Content)} })
+	o.Prompt.Messages = redact.Each(o.Prompt.Messages, func(m domain.PromptMessage) domain.PromptMessage {
+		return domain.PromptMessage{Role: m.Role, Content: content(m.Content)}
+	})
 	o.Completions.Values = redact.Each(o.Completions.Values, r.Text)
 	return o
 }
 
 // clean returns err as the caller sees it, without secrets.
-func (c *Call) clean(err error) *Error {
-	e := publicError(c.Name, err)
-	e.redact(&c.catalog.redactor)
+func (c *Call) clean(err error) *domain.Error {
+	e := domain.PublicError(c.Name, err)
+	e.Redact(&c.catalog.Redactor)
 	return e
 }
 
-// CallRecord describes one call, for the log and the record. It holds neither
+// Record describes one call, for the log and the record. It holds neither
 // arguments nor results, except those that say what was touched, without secrets.
-type CallRecord struct {
+type Record struct {
 	ID          string
-	Tool        string // or "prompt x", "resource x"
-	Server      Origin // of a tool of another server
-	Principal   string // its ID
+	Tool        string        // or "prompt x", "resource x"
+	Server      domain.Origin // of a tool of another server
+	Principal   string        // its ID
 	Session     string
 	Client      string              // see [Session]
 	Target      map[string][]string // what the call is about, see [Tool.Target]
 	Made        map[string][]string // see [ToolResult]
 	Start       time.Time
 	Duration    time.Duration
-	Outcome     string // ok, tool_error, error or input_required
-	ErrorType   string // of an outcome that is not ok
-	Code        Code   // of an outcome that is error
-	Err         error  // the same, with its causes; secrets are redacted from its message only
+	Outcome     string      // ok, tool_error, error or input_required
+	ErrorType   string      // of an outcome that is not ok
+	Code        domain.Code // of an outcome that is error
+	Err         error       // the same, with its causes; secrets are redacted from its message only
 	ArgsBytes   int
 	ResultBytes int
-	Refused     []Refusal // what policy did not allow
-	Asked       []Asked   // what a person was asked
-	Abandoned   bool      // the handler had not returned when its caller was answered
+	Refused     []domain.Refusal // what policy did not allow
+	Asked       []Asked          // what a person was asked
+	Abandoned   bool             // the handler had not returned when its caller was answered
 
 	redactor *redact.Redactor
 }
 
 // Stack returns where the handler panicked, or "" if it did not.
-func (r *CallRecord) Stack() string {
+func (r *Record) Stack() string {
 	if p, ok := errors.AsType[*panicError](r.Err); ok {
 		return string(p.stack)
 	}
@@ -111,7 +114,7 @@ func (r *CallRecord) Stack() string {
 }
 
 // record completes the record of the call and hands it over.
-func (c *Call) record(result *ToolResult, failed *Error, err error) {
+func (c *Call) record(result *domain.ToolResult, failed *domain.Error, err error) {
 	rec := &c.Record
 	rec.Duration = time.Since(rec.Start)
 	switch {

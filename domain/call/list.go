@@ -1,4 +1,4 @@
-package domain
+package call
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
 )
 
@@ -40,14 +41,14 @@ func ListFrom[T any](all []T, offset int) List[T] {
 func ListRoom(ctx context.Context) int {
 	c := callOf(ctx)
 	if c.Tool == nil {
-		return PageBytes(0)
+		return domain.PageBytes(0)
 	}
-	return PageBytes(c.catalog.Settings.Limits.ResultChars(c.Tool.MaxResultChars))
+	return domain.PageBytes(c.catalog.Settings.Limits.ResultChars(c.Tool.MaxResultChars))
 }
 
 // Result returns as many entries as a result of the call that ctx belongs to may have, and
 // says how to read on. An entry that is too long by itself is shortened.
-func (l List[T]) Result(ctx context.Context) (ToolResult, error) {
+func (l List[T]) Result(ctx context.Context) (domain.ToolResult, error) {
 	c, room := callOf(ctx), ListRoom(ctx)
 	for n := len(l.Entries); ; {
 		next := 0
@@ -59,7 +60,7 @@ func (l List[T]) Result(ctx context.Context) (ToolResult, error) {
 		if size <= room || n <= 1 {
 			var err error
 			if results, err = json.Marshal(l.Results(l.Entries[:n], next)); err != nil {
-				return ToolResult{}, fmt.Errorf("structured content: %w", err)
+				return domain.ToolResult{}, fmt.Errorf("structured content: %w", err)
 			}
 			size = max(size, utf8.RuneCount(results)/structuredShare)
 		}
@@ -69,14 +70,14 @@ func (l List[T]) Result(ctx context.Context) (ToolResult, error) {
 		}
 		if size > room {
 			// A secret that is cut would not be found any more.
-			text, results = c.catalog.redactor.Text(text), c.catalog.redactor.JSON(results)
+			text, results = c.catalog.Redactor.Text(text), c.catalog.Redactor.JSON(results)
 			b := c.bounds()
 			if short, ok := b.shorten(text, results, room); ok {
 				text, results, l.Notes = short.text, short.results, append(slices.Clip(l.Notes), short.note)
 			}
 		}
-		r := Text(text)
-		r.Results, r.listed = results, true
+		r := domain.Text(text)
+		r.Results, r.Listed = results, true
 		switch {
 		case n > 0:
 		case text == "":
@@ -85,7 +86,7 @@ func (l List[T]) Result(ctx context.Context) (ToolResult, error) {
 			l.Notes = append(slices.Clip(l.Notes), l.none())
 		}
 		if notes := l.notes(next); len(notes) > 0 {
-			r.Content = append(r.Content, Content{Type: TextContent, Text: "\n[" + strings.Join(notes, "; ") + "]"})
+			r.Content = append(r.Content, domain.Content{Type: domain.TextContent, Text: "\n[" + strings.Join(notes, "; ") + "]"})
 		}
 		return r, nil
 	}

@@ -1,7 +1,9 @@
-package domain
+package call
 
 import (
 	"context"
+
+	"github.com/toolserver/toolserver/domain"
 )
 
 // admit does everything that precedes the work of a call, and may refuse it.
@@ -17,7 +19,7 @@ func (c *Call) admit(ctx context.Context) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return canceled(c.Name, ctx)
+		return domain.Canceled(c.Name, ctx)
 	}
 	if c.check == nil {
 		return nil
@@ -27,7 +29,7 @@ func (c *Call) admit(ctx context.Context) error {
 
 // findTool finds the tool that the call names and makes it its work.
 func (c *Call) findTool() error {
-	tool, err := c.catalog.findTool(c.Session.Principal, c.Name)
+	tool, err := c.catalog.FindTool(c.Session.Principal, c.Name)
 	if err != nil {
 		return err
 	}
@@ -49,7 +51,7 @@ func (c *Call) checkToolArguments() error {
 		c.args, err = c.Tool.Input.Arguments(c.Raw)
 	}
 	if err != nil {
-		return invalidArguments(c.Tool.Name, err)
+		return domain.InvalidArguments(c.Tool.Name, err)
 	}
 	if c.outer == nil {
 		c.Record.targets(c.Tool, c.args)

@@ -1,25 +1,27 @@
-package domain
+package call
 
 import (
 	"fmt"
 	"testing"
+
+	"github.com/toolserver/toolserver/domain"
 )
 
 // catalogOf returns a registry with a source of n tools besides 24 others, and
 // the source with those tools.
-func catalogOf(b *testing.B, n int) (*Registry, *changing, []Tool) {
-	var own, toys []Tool
+func catalogOf(b *testing.B, n int) (*domain.Registry, *changing, []domain.Tool) {
+	var own, toys []domain.Tool
 	for i := range 24 {
 		own = append(own, tool(fmt.Sprintf("own_%d", i), fine))
 	}
 	for i := range n {
 		toys = append(toys, tool(fmt.Sprintf("toy_%d", i), fine))
 	}
-	r, err := NewRegistry(own...)
+	r, err := domain.NewRegistry(own...)
 	if err != nil {
 		b.Fatal(err)
 	}
-	r.Configure(Settings{Tools: map[string]Override{"toy_3": {Enabled: new(false)}, "own_1": {Description: "Other."}}})
+	r.Configure(domain.Settings{Tools: map[string]domain.Override{"toy_3": {Enabled: new(false)}, "own_1": {Description: "Other."}}})
 	source := &changing{name: "toys"}
 	source.now(toys...)
 	r.Register(source)

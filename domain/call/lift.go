@@ -1,4 +1,4 @@
-package domain
+package call
 
 import (
 	"cmp"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/toolserver/toolserver/domain"
 )
 
 // Liftable is the error of a handler that policy keeps from its work, where a person
@@ -29,7 +31,7 @@ const maxLifts = 8
 
 // lifting runs the handler, and again with what a person allows of what policy
 // refuses. Without a client that can be asked the refusal stays.
-func (c *Call) lifting(ctx context.Context, handle func(context.Context) (ToolResult, error)) (ToolResult, error) {
+func (c *Call) lifting(ctx context.Context, handle func(context.Context) (domain.ToolResult, error)) (domain.ToolResult, error) {
 	for range maxLifts {
 		result, err := handle(ctx)
 		refused, ok := err.(Liftable) // as a handler returns it
@@ -44,24 +46,24 @@ func (c *Call) lifting(ctx context.Context, handle func(context.Context) (ToolRe
 		}
 		refusal, err := c.agree(ctx, refused)
 		switch {
-		case CodeOf(err) == CodeMissingCapability: // it can ask, but not during this call
+		case domain.CodeOf(err) == domain.CodeMissingCapability: // it can ask, but not during this call
 			c.unasked = true
 			continue
 		case err != nil:
-			return ToolResult{}, err
+			return domain.ToolResult{}, err
 		case refusal != nil:
 			return *refusal, nil
 		}
 		if ctx, err = refused.Lift(ctx); err != nil {
-			return Failure("denied", c.Name+" was not run: "+err.Error(), "Call it again; the user is asked again if that is still needed."), nil
+			return domain.Failure("denied", c.Name+" was not run: "+err.Error(), "Call it again; the user is asked again if that is still needed."), nil
 		}
 	}
-	return Failure("denied", c.Name+" was not run: it needs too much that policy does not allow", "Do it in several smaller calls."), nil
+	return domain.Failure("denied", c.Name+" was not run: it needs too much that policy does not allow", "Do it in several smaller calls."), nil
 }
 
 // agree asks a person to let the call do what policy refuses, unless they have let the
 // session do it. The refusal is what the call is answered with if they do not.
-func (c *Call) agree(ctx context.Context, refused Liftable) (refusal *ToolResult, err error) {
+func (c *Call) agree(ctx context.Context, refused Liftable) (refusal *domain.ToolResult, err error) {
 	q := question{refused: strings.Join(refused.Lifts(), ", "), session: c.Session.Lasts()}
 	q.about = q.refused
 	answer := answerEarlier

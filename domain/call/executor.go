@@ -1,4 +1,4 @@
-package domain
+package call
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/share"
 )
@@ -24,14 +25,14 @@ import (
 // The sandbox is not a stage. Tools are built holding sandboxed files and
 // commands, and have no other way out.
 type Executor struct {
-	Registry *Registry
+	Registry *domain.Registry
 	Results  *ResultStore
 
 	// Begun is called before the handler of a call runs that may have an effect, with the record as far as it
 	// goes. It is nil, or set before the first call.
-	Begun func(*CallRecord)
+	Begun func(*Record)
 
-	keep      func(*CallRecord)
+	keep      func(*Record)
 	slots     slots
 	rates     rates
 	grants    grants
@@ -44,9 +45,9 @@ type Executor struct {
 // NewExecutor returns an executor over what registry offers, under settings.
 // Record is called for each call just before it is answered, with a record that
 // is valid until it returns; nil keeps no record.
-func NewExecutor(registry *Registry, results *ResultStore, settings Settings, record func(*CallRecord)) *Executor {
+func NewExecutor(registry *domain.Registry, results *ResultStore, settings domain.Settings, record func(*Record)) *Executor {
 	if record == nil {
-		record = func(*CallRecord) {}
+		record = func(*Record) {}
 	}
 	var random [4]byte
 	rand.Read(random[:]) // never fails
@@ -55,10 +56,10 @@ func NewExecutor(registry *Registry, results *ResultStore, settings Settings, re
 		slots: slots{principals: share.NewPool(0, 0), tools: map[string]*share.Pool{}},
 		rates: rates{limiters: share.Store[string, *rate.Limiter]{MaxAge: time.Minute, Renew: true}},
 	}
-	registry.OnChange(func(Change) {
+	registry.OnChange(func(domain.Change) {
 		c := registry.Catalog()
 		e.slots.configure(&c.Settings.Limits)
-		e.Results.configure(PageBytes(c.Settings.Limits.MaxResultChars), &c.redactor)
+		e.Results.configure(domain.PageBytes(c.Settings.Limits.MaxResultChars), &c.Redactor)
 	})
 	registry.Configure(settings)
 	return e
@@ -70,7 +71,7 @@ func (e *Executor) Abandoned() int64 { return e.abandoned.Load() }
 
 // ExecuteToolCommand asks for one call of a tool.
 type ExecuteToolCommand struct {
-	Session   Session
+	Session   domain.Session
 	Tool      string
 	Arguments json.RawMessage // a JSON object, or empty for none
 	Client    Client          // nil if there is no client to inform or ask
@@ -82,13 +83,13 @@ type ExecuteToolCommand struct {
 
 // Call runs a tool and waits for it, but not much longer than until ctx or the
 // tool's time ends. An error it returns is an [*Error] or an [*InputRequired].
-func (e *Executor) Call(ctx context.Context, cmd ExecuteToolCommand) (ToolResult, error) {
+func (e *Executor) Call(ctx context.Context, cmd ExecuteToolCommand) (domain.ToolResult, error) {
 	type answer struct {
-		result ToolResult
+		result domain.ToolResult
 		err    error
 	}
 	answers := make(chan answer, 2) // a call may panic after it was answered
-	c := e.toolCall(cmd, func(r ToolResult, err error) { answers <- answer{r, err} })
+	c := e.toolCall(cmd, func(r domain.ToolResult, err error) { answers <- answer{r, err} })
 	go func() {
 		defer func() { // as a server does at its edge: no call ends the process
 			if p := recover(); p != nil {
@@ -102,7 +103,7 @@ func (e *Executor) Call(ctx context.Context, cmd ExecuteToolCommand) (ToolResult
 		return a.result, a.err
 	case <-ctx.Done():
 	}
-	grace := time.AfterFunc(c.catalog.Settings.Limits.MaxAbandonGrace, func() { c.abandon(canceled(c.Name, ctx)) })
+	grace := time.AfterFunc(c.catalog.Settings.Limits.MaxAbandonGrace, func() { c.abandon(domain.Canceled(c.Name, ctx)) })
 	defer grace.Stop()
 	a := <-answers
 	return a.result, a.err
@@ -113,11 +114,11 @@ func (e *Executor) Call(ctx context.Context, cmd ExecuteToolCommand) (ToolResult
 // another goroutine, while Start returns only with the handler. So only a
 // caller that can do without its goroutine calls Start; others use
 // [Executor.Call].
-func (e *Executor) Start(ctx context.Context, cmd ExecuteToolCommand, done func(ToolResult, error)) {
+func (e *Executor) Start(ctx context.Context, cmd ExecuteToolCommand, done func(domain.ToolResult, error)) {
 	e.toolCall(cmd, done).start(ctx)
 }
 
-func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(ToolResult, error)) *Call {
+func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(domain.ToolResult, error)) *Call {
 	c := e.newCall("tools/call", cmd.Session, cmd.Client, func(out outcome, err error) { done(out.Tool, err) })
 	c.name(brief.Name(cmd.Tool))
 	c.Raw, c.Record.ArgsBytes, c.cancel = cmd.Arguments, len(cmd.Arguments), cmd.Cancel
@@ -126,7 +127,7 @@ func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(ToolResult, error)
 }
 
 // ReadResource reads a document and reports it, as content, to done, as [Executor.Start] does.
-func (e *Executor) ReadResource(ctx context.Context, s Session, client Client, uri string, done func(ToolResult, error)) {
+func (e *Executor) ReadResource(ctx context.Context, s domain.Session, client Client, uri string, done func(domain.ToolResult, error)) {
 	c := e.newCall("resources/read", s, client, func(out outcome, err error) { done(out.Tool, err) })
 	c.Record.ArgsBytes = len(uri)
 	c.Record.touches(&c.Record.Target, "uri", uri)
@@ -150,17 +151,17 @@ func (e *Executor) ReadResource(ctx context.Context, s Session, client Client, u
 }
 
 // GetPrompt fills in a prompt and reports to done, as [Executor.Start] does.
-func (e *Executor) GetPrompt(ctx context.Context, s Session, client Client, name string, args map[string]string, done func(PromptResult, error)) {
+func (e *Executor) GetPrompt(ctx context.Context, s domain.Session, client Client, name string, args map[string]string, done func(domain.PromptResult, error)) {
 	c := e.newCall("prompts/get", s, client, func(out outcome, err error) { done(out.Prompt, err) })
 	c.find = func(c *Call) error {
-		p, err := c.catalog.findPrompt(s.Principal, name)
+		p, err := c.catalog.FindPrompt(s.Principal, name)
 		if err != nil {
 			return err
 		}
 		c.name("prompt " + p.Name)
 		if !p.Unchecked {
-			args = p.filledIn(args)
-			c.check = func(c *Call) error { return p.checkArguments(args) }
+			args = p.FilledIn(args)
+			c.check = func(c *Call) error { return p.CheckArguments(args) }
 		}
 		c.work = func(_ *Call, ctx context.Context) (out outcome, err error) {
 			out.Prompt, err = p.Get(ctx, args)
@@ -173,11 +174,11 @@ func (e *Executor) GetPrompt(ctx context.Context, s Session, client Client, name
 
 // Complete looks for completions and reports them to done, as [Executor.Start]
 // does. An argument that cannot be completed has none.
-func (e *Executor) Complete(ctx context.Context, q CompleteQuery, done func(Completions, error)) {
+func (e *Executor) Complete(ctx context.Context, q domain.CompleteQuery, done func(domain.Completions, error)) {
 	c := e.newCall("completion/complete", q.Session, nil, func(out outcome, err error) { done(out.Completions, err) })
 	c.Record.ArgsBytes = len(q.Typed)
 	c.find = func(c *Call) error {
-		complete, err := c.catalog.completer(q)
+		complete, err := c.catalog.CompleterOf(q)
 		c.work = func(_ *Call, ctx context.Context) (out outcome, err error) {
 			out.Completions, err = complete(ctx, q.Argument, q.Typed, q.Given)
 			return out, err
@@ -193,7 +194,7 @@ const minListRate = 60
 
 // CountList counts a request that is answered without a call, such as one for a
 // list or a subscription, against a rate of its own. The error is an [*Error].
-func (e *Executor) CountList(s Session, method string) error {
+func (e *Executor) CountList(s domain.Session, method string) error {
 	perMinute := e.Registry.Catalog().Settings.Limits.RatePerMinute
 	if perMinute <= 0 {
 		return nil
@@ -202,15 +203,15 @@ func (e *Executor) CountList(s Session, method string) error {
 }
 
 // newCall returns a call that is named after its method until its item is found.
-func (e *Executor) newCall(method string, s Session, client Client, done func(outcome, error)) *Call {
+func (e *Executor) newCall(method string, s domain.Session, client Client, done func(outcome, error)) *Call {
 	if client == nil {
 		client = ProgressFunc(nil)
 	}
-	catalog := e.Registry.acquire()
+	catalog := e.Registry.Acquire()
 	id := strconv.AppendUint(append(make([]byte, 0, 24), e.idPrefix...), e.lastID.Add(1), 32)
 	return &Call{
 		Method: method, Name: method, Session: s, exec: e, catalog: catalog, client: client, done: done,
 		limit:  catalog.Settings.Limits.DefaultTimeout,
-		Record: CallRecord{ID: string(id), Tool: method, Principal: s.Principal.ID, Session: s.ID, Client: s.Client, Start: time.Now(), redactor: &catalog.redactor},
+		Record: Record{ID: string(id), Tool: method, Principal: s.Principal.ID, Session: s.ID, Client: s.Client, Start: time.Now(), redactor: &catalog.Redactor},
 	}
 }

@@ -1,4 +1,4 @@
-package domain
+package call
 
 import (
 	"cmp"
@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/toolserver/toolserver/domain"
 )
 
 // errGoexit is the error of a handler that ended its goroutine.
@@ -36,14 +38,14 @@ func (c *Call) run(ctx context.Context) (outcome, error) {
 	out, err := c.recovered(ctx)
 	switch timedOut := context.Cause(ctx) == errTimeout; {
 	case timedOut && (err != nil || out.Tool.IsError):
-		if c.Tool == nil || out.Tool.saysNothing() {
+		if c.Tool == nil || out.Tool.SaysNothing() {
 			return outcome{}, c.overrun().failure()
 		}
 		return outcome{Tool: c.overrun().partial(out.Tool, c.root().marks.clip)}, nil
 	case err == nil && c.Tool != nil:
 		return out, checkResult(&out.Tool)
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return outcome{}, canceled(c.Name, ctx)
+		return outcome{}, domain.Canceled(c.Name, ctx)
 	}
 	return out, err
 }
@@ -87,10 +89,10 @@ func (c *Call) runTool(ctx context.Context) (out outcome, err error) {
 			return outcome{Tool: *refusal}, nil
 		}
 	}
-	if c.outer == nil && c.exec.Begun != nil && c.Tool.hasEffects() {
+	if c.outer == nil && c.exec.Begun != nil && c.Tool.HasEffects() {
 		c.exec.Begun(&c.Record)
 	}
-	out.Tool, err = c.lifting(ctx, func(ctx context.Context) (ToolResult, error) {
+	out.Tool, err = c.lifting(ctx, func(ctx context.Context) (domain.ToolResult, error) {
 		if c.Tool.RunRaw != nil {
 			r, err := c.Tool.RunRaw(ctx, c.Raw)
 			r.From = c.Tool
@@ -103,7 +105,7 @@ func (c *Call) runTool(ctx context.Context) (out outcome, err error) {
 
 // confirm asks the user to agree to the call. The refusal is what the call is
 // answered with if they do not.
-func (c *Call) confirm(ctx context.Context) (refusal *ToolResult, err error) {
+func (c *Call) confirm(ctx context.Context) (refusal *domain.ToolResult, err error) {
 	if !CanAsk(ctx, AskElicitation) {
 		setting := "tools." + cmp.Or(c.Tool.Offered, c.Name) + ".confirm"
 		unable := cannotAsk(AskElicitation, c.Name+" was not run: a person has to agree to each call of it ("+setting+"), and there is nobody to ask: "+
@@ -119,7 +121,7 @@ func (c *Call) confirm(ctx context.Context) (refusal *ToolResult, err error) {
 const maxArtifactBytes = 16 << 20
 
 // checkResult checks what the tool promises of its results.
-func checkResult(r *ToolResult) error {
+func checkResult(r *domain.ToolResult) error {
 	for _, a := range r.Artifacts {
 		_, _, err := mime.ParseMediaType(a.MIME)
 		switch {

@@ -1,4 +1,4 @@
-package domain
+package call
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/toolserver/toolserver/domain"
 )
 
 type rangeInput struct {
@@ -25,21 +27,21 @@ type searchInput struct {
 }
 
 // run executes tool once with args, alone in a registry.
-func run(t *testing.T, tool Tool, args string) (ToolResult, error) {
+func run(t *testing.T, tool domain.Tool, args string) (domain.ToolResult, error) {
 	t.Helper()
-	registry, err := NewRegistry(tool)
+	registry, err := domain.NewRegistry(tool)
 	if err != nil {
 		t.Fatal(err)
 	}
-	exec := NewExecutor(registry, NewResultStore(PageBytes(0)), Settings{}, nil)
+	exec := NewExecutor(registry, NewResultStore(domain.PageBytes(0)), domain.Settings{}, nil)
 	return exec.Call(t.Context(), ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(args)})
 }
 
 func TestArguments(t *testing.T) {
 	var got searchInput
-	tool := Define(Tool{Name: "search", Description: "Searches."}, func(_ context.Context, in searchInput) (ToolResult, error) {
+	tool := domain.Define(domain.Tool{Name: "search", Description: "Searches."}, func(_ context.Context, in searchInput) (domain.ToolResult, error) {
 		got = in
-		return Text("ok"), nil
+		return domain.Text("ok"), nil
 	})
 	const defaults = `"safe":true,"sort":"relevance","ratio":null}`
 	for _, test := range []struct {
@@ -100,7 +102,7 @@ func TestArguments(t *testing.T) {
 		got = searchInput{}
 		_, err := run(t, tool, test.args)
 		if test.err != "" {
-			if CodeOf(err) != CodeInvalidParams || err.Error() != test.err {
+			if domain.CodeOf(err) != domain.CodeInvalidParams || err.Error() != test.err {
 				t.Errorf("%s\n got %v\nwant %s", test.args, err, test.err)
 			}
 			continue
@@ -112,9 +114,9 @@ func TestArguments(t *testing.T) {
 }
 
 func TestInvalidArgumentsData(t *testing.T) {
-	tool := Define(Tool{Name: "search", Description: "Searches."}, func(context.Context, searchInput) (ToolResult, error) { return Text(""), nil })
+	tool := domain.Define(domain.Tool{Name: "search", Description: "Searches."}, func(context.Context, searchInput) (domain.ToolResult, error) { return domain.Text(""), nil })
 	_, err := run(t, tool, `{"count":0}`)
-	e, ok := errors.AsType[*Error](err)
+	e, ok := errors.AsType[*domain.Error](err)
 	if !ok {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package domain
+package call
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/schema"
 )
 
@@ -32,7 +33,7 @@ func (a *answering) Ended() <-chan struct{} { return nil }
 
 func (a *answering) Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error) {
 	if a.unable {
-		return nil, Errorf(CodeMissingCapability, "not now")
+		return nil, domain.Errorf(domain.CodeMissingCapability, "not now")
 	}
 	answers := map[string]json.RawMessage{}
 	for name, r := range requests {
@@ -81,11 +82,11 @@ func TestQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw := Tool{
+	raw := domain.Tool{
 		Name: "raw", Description: "Of another server.", Input: input, Confirm: true,
-		RunRaw: func(context.Context, json.RawMessage) (ToolResult, error) { return Text("ran"), nil },
+		RunRaw: func(context.Context, json.RawMessage) (domain.ToolResult, error) { return domain.Text("ran"), nil },
 	}
-	exec := executor(t, Settings{Secrets: []string{"sk-12345678"}}, nil, raw)
+	exec := executor(t, domain.Settings{Secrets: []string{"sk-12345678"}}, nil, raw)
 	for args, want := range map[string]string{
 		`{}`: `Allow raw with {}?`,
 		`{"c":"\u0072m a > b",` + "\n\n\n" + ` "n":1}`: `Allow raw with {"c":"rm a > b","n":1}?`,
@@ -101,7 +102,7 @@ func TestQuestion(t *testing.T) {
 			t.Errorf("%s: asked %q; want %q", args, client.questions, want)
 		}
 	}
-	if _, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "raw"}); CodeOf(err) != CodeMissingCapability || !strings.Contains(err.Error(), "(tools.raw.confirm), and there is nobody to ask") {
+	if _, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "raw"}); domain.CodeOf(err) != domain.CodeMissingCapability || !strings.Contains(err.Error(), "(tools.raw.confirm), and there is nobody to ask") {
 		t.Errorf("without a client that can be asked: %v", err)
 	}
 }
@@ -146,18 +147,18 @@ func TestLifting(t *testing.T) {
 		{"changed", "s", once, true, [2]string{"the policy has changed", "the policy has changed"}, [2]string{"once", "once"}, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var record CallRecord
+			var record Record
 			d := &door{errors.New("closed"), test.stale}
-			exec := executor(t, Settings{Secrets: []string{"sk-12345678"}}, func(r *CallRecord) { record = *r },
-				tool("t", func(ctx context.Context) (ToolResult, error) {
+			exec := executor(t, domain.Settings{Secrets: []string{"sk-12345678"}}, func(r *Record) { record = *r },
+				tool("t", func(ctx context.Context) (domain.ToolResult, error) {
 					if ctx.Value(openKey{}) != nil {
-						return ToolResult{Content: Text(opened).Content, Meta: map[string]int{"n": 1}}, nil
+						return domain.ToolResult{Content: domain.Text(opened).Content, Meta: map[string]int{"n": 1}}, nil
 					}
-					return Failure("denied", refused, "Do something else."), d
+					return domain.Failure("denied", refused, "Do something else."), d
 				}))
 			client := &answering{answer: test.answer, unable: test.answer == "unable"}
 			for i := range 2 {
-				res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "t", Client: client, Session: Session{ID: test.session, Principal: Principal{ID: "ann"}}})
+				res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "t", Client: client, Session: domain.Session{ID: test.session, Principal: domain.Principal{ID: "ann"}}})
 				if err != nil || !strings.Contains(res.Content[0].Text, test.want[i]) {
 					t.Fatalf("%d: %v, %v; want %s", i, res.Content, err, test.want[i])
 				}
@@ -191,9 +192,9 @@ func TestLifting(t *testing.T) {
 // TestAskingHoldsNoSlot has a second call run while a person is asked about the first.
 func TestAskingHoldsNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		confirmed := tool("t", func(context.Context) (ToolResult, error) { return Text("ran"), nil })
+		confirmed := tool("t", func(context.Context) (domain.ToolResult, error) { return domain.Text("ran"), nil })
 		confirmed.Confirm = true
-		exec := executor(t, Settings{Limits: Limits{PerTool: 1, PerPrincipal: 1, QueueWait: time.Second}}, nil, confirmed)
+		exec := executor(t, domain.Settings{Limits: domain.Limits{PerTool: 1, PerPrincipal: 1, QueueWait: time.Second}}, nil, confirmed)
 		slow := &answering{answer: `{"action":"accept"}`, block: make(chan struct{})}
 		call := func(ctx context.Context, client Client) chan error {
 			done := make(chan error, 1)
@@ -222,7 +223,7 @@ func TestAskingHoldsNoSlot(t *testing.T) {
 			t.Error(err)
 		}
 		never := call(t.Context(), &answering{answer: `{"action":"accept"}`, block: make(chan struct{})})
-		if err := <-never; CodeOf(err) != CodeTimeout {
+		if err := <-never; domain.CodeOf(err) != domain.CodeTimeout {
 			t.Errorf("without an answer: %v", err)
 		}
 		synctest.Wait()
@@ -259,12 +260,12 @@ func TestDryRunIsNotConfirmed(t *testing.T) {
 	type input struct {
 		DryRun bool `json:"dryRun"`
 	}
-	own := Define(Tool{Name: "own", Description: "Send.", Confirm: true}, func(_ context.Context, in input) (ToolResult, error) { return Text("fine"), nil })
-	foreign := Tool{
+	own := domain.Define(domain.Tool{Name: "own", Description: "Send.", Confirm: true}, func(_ context.Context, in input) (domain.ToolResult, error) { return domain.Text("fine"), nil })
+	foreign := domain.Tool{
 		Name: "foreign", Description: "Send.", Confirm: true, Input: own.Input,
-		RunRaw: func(context.Context, json.RawMessage) (ToolResult, error) { return Text("fine"), nil },
+		RunRaw: func(context.Context, json.RawMessage) (domain.ToolResult, error) { return domain.Text("fine"), nil },
 	}
-	exec := executor(t, Settings{}, nil, own, foreign)
+	exec := executor(t, domain.Settings{}, nil, own, foreign)
 	for _, test := range []struct {
 		tool, args string
 		asks       bool

@@ -1,4 +1,4 @@
-package domain
+package call
 
 import (
 	"context"
@@ -12,59 +12,62 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/domain/schema"
 )
 
 var (
-	ann = Session{Principal: Principal{ID: "token:ann", Name: "ann"}}
-	bob = Session{Principal: Principal{ID: "token:bob", Name: "bob"}}
+	ann = domain.Session{Principal: domain.Principal{ID: "token:ann", Name: "ann"}}
+	bob = domain.Session{Principal: domain.Principal{ID: "token:bob", Name: "bob"}}
 )
 
 // kinds makes one request of each kind.
-var kinds = map[string]func(*Executor, Session) error{
-	"tool": func(e *Executor, s Session) (got error) {
-		e.Start(context.Background(), ExecuteToolCommand{Session: s, Tool: "t"}, func(_ ToolResult, err error) { got = err })
+var kinds = map[string]func(*Executor, domain.Session) error{
+	"tool": func(e *Executor, s domain.Session) (got error) {
+		e.Start(context.Background(), ExecuteToolCommand{Session: s, Tool: "t"}, func(_ domain.ToolResult, err error) { got = err })
 		return got
 	},
-	"resource": func(e *Executor, s Session) (got error) {
-		e.ReadResource(context.Background(), s, nil, "x://r", func(_ ToolResult, err error) { got = err })
+	"resource": func(e *Executor, s domain.Session) (got error) {
+		e.ReadResource(context.Background(), s, nil, "x://r", func(_ domain.ToolResult, err error) { got = err })
 		return got
 	},
-	"prompt": func(e *Executor, s Session) (got error) {
-		e.GetPrompt(context.Background(), s, nil, "p", nil, func(_ PromptResult, err error) { got = err })
+	"prompt": func(e *Executor, s domain.Session) (got error) {
+		e.GetPrompt(context.Background(), s, nil, "p", nil, func(_ domain.PromptResult, err error) { got = err })
 		return got
 	},
-	"completion": func(e *Executor, s Session) (got error) {
-		e.Complete(context.Background(), CompleteQuery{Session: s, Prompt: "p", Argument: "a"}, func(_ Completions, err error) { got = err })
+	"completion": func(e *Executor, s domain.Session) (got error) {
+		e.Complete(context.Background(), domain.CompleteQuery{Session: s, Prompt: "p", Argument: "a"}, func(_ domain.Completions, err error) { got = err })
 		return got
 	},
 }
 
 // everything offers one item of each kind, which do work.
-func everything(work func() error) Offer {
-	return Offer{
-		Tools: []Tool{tool("t", func(context.Context) (ToolResult, error) { return Text("t"), work() })},
-		Resources: []Resource{{URI: "x://r", Name: "r", Read: func(context.Context, Location) ([]Content, error) {
-			return []Content{{Type: ResourceContent, Text: "r"}}, work()
+func everything(work func() error) domain.Offer {
+	return domain.Offer{
+		Tools: []domain.Tool{tool("t", func(context.Context) (domain.ToolResult, error) { return domain.Text("t"), work() })},
+		Resources: []domain.Resource{{URI: "x://r", Name: "r", Read: func(context.Context, domain.Location) ([]domain.Content, error) {
+			return []domain.Content{{Type: domain.ResourceContent, Text: "r"}}, work()
 		}}},
-		Prompts: []Prompt{{
-			Name: "p", Get: func(context.Context, map[string]string) (PromptResult, error) { return UserPrompt("p"), work() },
-			Complete: func(context.Context, string, string, map[string]string) (Completions, error) {
-				return Completions{Values: []string{"v"}}, work()
+		Prompts: []domain.Prompt{{
+			Name: "p", Get: func(context.Context, map[string]string) (domain.PromptResult, error) {
+				return domain.UserPrompt("p"), work()
+			},
+			Complete: func(context.Context, string, string, map[string]string) (domain.Completions, error) {
+				return domain.Completions{Values: []string{"v"}}, work()
 			},
 		}},
 	}
 }
 
-func offering(t *testing.T, s Settings, record func(*CallRecord), work func() error) *Executor {
+func offering(t *testing.T, s domain.Settings, record func(*Record), work func() error) *Executor {
 	t.Helper()
-	r, err := NewRegistry()
+	r, err := domain.NewRegistry()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Register(FixedSource("all", everything(work), nil))
+	r.Register(domain.FixedSource("all", everything(work), nil))
 	return NewExecutor(r, NewResultStore(1000), s, record)
 }
 
@@ -74,12 +77,12 @@ func TestEveryKind(t *testing.T) {
 	for kind, ask := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Run("rate", func(t *testing.T) {
-				exec := offering(t, Settings{Limits: Limits{RatePerMinute: 1}}, nil, calm)
+				exec := offering(t, domain.Settings{Limits: domain.Limits{RatePerMinute: 1}}, nil, calm)
 				if err := ask(exec, ann); err != nil {
 					t.Fatal(err)
 				}
-				var e *Error
-				if err := ask(exec, ann); !errors.As(err, &e) || e.Code != CodeRateLimited || e.Data["retryAfterMs"] == nil {
+				var e *domain.Error
+				if err := ask(exec, ann); !errors.As(err, &e) || e.Code != domain.CodeRateLimited || e.Data["retryAfterMs"] == nil {
 					t.Errorf("over the rate: %v", err)
 				}
 				if err := ask(exec, bob); err != nil {
@@ -88,7 +91,7 @@ func TestEveryKind(t *testing.T) {
 			})
 			t.Run("slots", func(t *testing.T) {
 				entered, release := make(chan struct{}, 1), make(chan struct{})
-				exec := offering(t, Settings{Limits: Limits{PerPrincipal: 1, QueueWait: time.Millisecond}}, nil, func() error {
+				exec := offering(t, domain.Settings{Limits: domain.Limits{PerPrincipal: 1, QueueWait: time.Millisecond}}, nil, func() error {
 					entered <- struct{}{}
 					<-release
 					return nil
@@ -96,7 +99,7 @@ func TestEveryKind(t *testing.T) {
 				first := make(chan error)
 				go func() { first <- ask(exec, ann) }()
 				<-entered
-				if err := ask(exec, ann); CodeOf(err) != CodeBusy {
+				if err := ask(exec, ann); domain.CodeOf(err) != domain.CodeBusy {
 					t.Errorf("without a slot: %v", err)
 				}
 				second := make(chan error)
@@ -110,7 +113,7 @@ func TestEveryKind(t *testing.T) {
 			t.Run("time", func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					release := make(chan struct{})
-					exec := offering(t, Settings{Limits: Limits{DefaultTimeout: time.Second, MaxAbandonGrace: time.Second}}, nil, func() error { <-release; return nil })
+					exec := offering(t, domain.Settings{Limits: domain.Limits{DefaultTimeout: time.Second, MaxAbandonGrace: time.Second}}, nil, func() error { <-release; return nil })
 					done := make(chan error, 1)
 					go func() {
 						switch kind {
@@ -118,14 +121,14 @@ func TestEveryKind(t *testing.T) {
 							_, err := exec.Call(context.Background(), ExecuteToolCommand{Tool: "t"})
 							done <- err
 						case "resource":
-							exec.ReadResource(context.Background(), ann, nil, "x://r", func(_ ToolResult, err error) { done <- err })
+							exec.ReadResource(context.Background(), ann, nil, "x://r", func(_ domain.ToolResult, err error) { done <- err })
 						case "prompt":
-							exec.GetPrompt(context.Background(), ann, nil, "p", nil, func(_ PromptResult, err error) { done <- err })
+							exec.GetPrompt(context.Background(), ann, nil, "p", nil, func(_ domain.PromptResult, err error) { done <- err })
 						case "completion":
-							exec.Complete(context.Background(), CompleteQuery{Session: ann, Prompt: "p", Argument: "a"}, func(_ Completions, err error) { done <- err })
+							exec.Complete(context.Background(), domain.CompleteQuery{Session: ann, Prompt: "p", Argument: "a"}, func(_ domain.Completions, err error) { done <- err })
 						}
 					}()
-					if err := <-done; CodeOf(err) != CodeTimeout {
+					if err := <-done; domain.CodeOf(err) != domain.CodeTimeout {
 						t.Errorf("out of time: %v", err)
 					}
 					if exec.Abandoned() != 1 {
@@ -135,9 +138,9 @@ func TestEveryKind(t *testing.T) {
 				})
 			})
 			t.Run("panic", func(t *testing.T) {
-				var rec CallRecord
-				exec := offering(t, Settings{}, func(r *CallRecord) { rec = *r }, func() error { panic("oh") })
-				if err := ask(exec, ann); CodeOf(err) != CodeExecutionFailed || !strings.Contains(err.Error(), "panic: oh") {
+				var rec Record
+				exec := offering(t, domain.Settings{}, func(r *Record) { rec = *r }, func() error { panic("oh") })
+				if err := ask(exec, ann); domain.CodeOf(err) != domain.CodeExecutionFailed || !strings.Contains(err.Error(), "panic: oh") {
 					t.Errorf("panic: %v", err)
 				}
 				if rec.Outcome != "error" || rec.Stack() == "" || rec.Principal != "token:ann" {
@@ -145,25 +148,25 @@ func TestEveryKind(t *testing.T) {
 				}
 			})
 			t.Run("secret in an error", func(t *testing.T) {
-				exec := offering(t, Settings{Secrets: []string{"sk-12345678"}}, nil, func() error {
-					return &Error{Code: CodeExecutionFailed, Message: "no sk-12345678", Hint: "not sk-12345678", Data: map[string]any{"k": []string{"sk-12345678"}}}
+				exec := offering(t, domain.Settings{Secrets: []string{"sk-12345678"}}, nil, func() error {
+					return &domain.Error{Code: domain.CodeExecutionFailed, Message: "no sk-12345678", Hint: "not sk-12345678", Data: map[string]any{"k": []string{"sk-12345678"}}}
 				})
-				e, _ := errors.AsType[*Error](ask(exec, ann))
+				e, _ := errors.AsType[*domain.Error](ask(exec, ann))
 				if b, _ := json.Marshal([]any{e.Message, e.Envelope()}); strings.Contains(string(b), "12345678") || strings.Count(string(b), redact.Mark) != 3 {
 					t.Errorf("got %s", b)
 				}
 			})
 			t.Run("canceled in the queue", func(t *testing.T) {
 				entered, release := make(chan struct{}, 1), make(chan struct{})
-				exec := offering(t, Settings{Limits: Limits{PerPrincipal: 1, QueueWait: time.Minute}}, nil, func() error { entered <- struct{}{}; <-release; return nil })
+				exec := offering(t, domain.Settings{Limits: domain.Limits{PerPrincipal: 1, QueueWait: time.Minute}}, nil, func() error { entered <- struct{}{}; <-release; return nil })
 				first := make(chan error)
 				go func() { first <- ask(exec, ann) }()
 				<-entered
 				ctx, cancel := context.WithCancel(context.Background())
 				cancel()
 				var got error
-				exec.ReadResource(ctx, ann, nil, "x://r", func(_ ToolResult, err error) { got = err })
-				if CodeOf(got) != CodeExecutionFailed || !strings.Contains(got.Error(), "canceled") {
+				exec.ReadResource(ctx, ann, nil, "x://r", func(_ domain.ToolResult, err error) { got = err })
+				if domain.CodeOf(got) != domain.CodeExecutionFailed || !strings.Contains(got.Error(), "canceled") {
 					t.Errorf("got %v", got)
 				}
 				close(release)
@@ -178,9 +181,9 @@ func TestEveryKind(t *testing.T) {
 func TestRecordPanicsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		exec := offering(t, Settings{Limits: Limits{DefaultTimeout: time.Second, MaxAbandonGrace: time.Second}}, func(*CallRecord) { panic("recorded") }, func() error { <-release; return nil })
+		exec := offering(t, domain.Settings{Limits: domain.Limits{DefaultTimeout: time.Second, MaxAbandonGrace: time.Second}}, func(*Record) { panic("recorded") }, func() error { <-release; return nil })
 		_, err := exec.Call(context.Background(), ExecuteToolCommand{Tool: "t"})
-		if CodeOf(err) != CodeExecutionFailed || !strings.Contains(err.Error(), "panic: recorded") {
+		if domain.CodeOf(err) != domain.CodeExecutionFailed || !strings.Contains(err.Error(), "panic: recorded") {
 			t.Errorf("got %v", err)
 		}
 		close(release)
@@ -195,13 +198,13 @@ func TestRefusedCallsCount(t *testing.T) {
 	} {
 		off := tool("off", fine)
 		off.Disabled = true
-		exec := executor(t, Settings{Limits: Limits{RatePerMinute: 2}}, nil, tool("t", fine), off)
+		exec := executor(t, domain.Settings{Limits: domain.Limits{RatePerMinute: 2}}, nil, tool("t", fine), off)
 		for range 2 {
-			if _, err := exec.Call(t.Context(), cmd); CodeOf(err) == CodeRateLimited {
+			if _, err := exec.Call(t.Context(), cmd); domain.CodeOf(err) == domain.CodeRateLimited {
 				t.Errorf("%s: refused too early", name)
 			}
 		}
-		if _, err := exec.Call(t.Context(), cmd); CodeOf(err) != CodeRateLimited {
+		if _, err := exec.Call(t.Context(), cmd); domain.CodeOf(err) != domain.CodeRateLimited {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -212,15 +215,15 @@ func TestRefusedCallsCount(t *testing.T) {
 func TestWaitingHoldsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		slow := tool("slow", func(context.Context) (ToolResult, error) { <-release; return Text(""), nil })
-		exec := executor(t, Settings{Limits: Limits{PerTool: 1, PerPrincipal: 2, QueueWait: time.Hour}}, nil, slow, tool("echo", fine))
+		slow := tool("slow", func(context.Context) (domain.ToolResult, error) { <-release; return domain.Text(""), nil })
+		exec := executor(t, domain.Settings{Limits: domain.Limits{PerTool: 1, PerPrincipal: 2, QueueWait: time.Hour}}, nil, slow, tool("echo", fine))
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() { _, _ = exec.Call(context.Background(), ExecuteToolCommand{Tool: "slow", Session: ann}) })
 		}
 		synctest.Wait() // one runs, two wait
 		start := time.Now()
-		for _, who := range []Session{ann, bob} {
+		for _, who := range []domain.Session{ann, bob} {
 			if _, err := exec.Call(context.Background(), ExecuteToolCommand{Tool: "echo", Session: who}); err != nil {
 				t.Error(err)
 			}
@@ -263,13 +266,13 @@ func (l *listening) Ask(_ context.Context, requests map[string]InputRequest) (ma
 // TestEveryWayOut has a secret leave by each way there is.
 func TestEveryWayOut(t *testing.T) {
 	const key = "sk-12345678-abcdef"
-	settings := Settings{Secrets: []string{key}, Limits: Limits{MaxResultChars: 1000, DefaultTimeout: time.Minute}}
-	out := func(run func(context.Context) (ToolResult, error)) (string, error) {
+	settings := domain.Settings{Secrets: []string{key}, Limits: domain.Limits{MaxResultChars: 1000, DefaultTimeout: time.Minute}}
+	out := func(run func(context.Context) (domain.ToolResult, error)) (string, error) {
 		client := &listening{}
 		exec := executor(t, settings, nil, tool("t", run))
 		res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "t", Client: client})
 		var envelope any
-		if e, ok := errors.AsType[*Error](err); ok {
+		if e, ok := errors.AsType[*domain.Error](err); ok {
 			envelope = e.Envelope()
 		}
 		b, jsonErr := json.Marshal([]any{res.Blocks(), res.Structured(), res.Meta, envelope, client.got})
@@ -279,47 +282,53 @@ func TestEveryWayOut(t *testing.T) {
 		return string(b) + fmt.Sprint(err), err
 	}
 	escaped := json.RawMessage(`{"k":"\u0073k-12345678-abcdef"}`)
-	for name, run := range map[string]func(context.Context) (ToolResult, error){
-		"text":    func(context.Context) (ToolResult, error) { return Text("x " + key), nil },
-		"results": func(context.Context) (ToolResult, error) { return JSONText(map[string]string{"k": key}, struct{}{}) },
-		"meta": func(context.Context) (ToolResult, error) {
-			r := Text("")
+	for name, run := range map[string]func(context.Context) (domain.ToolResult, error){
+		"text": func(context.Context) (domain.ToolResult, error) { return domain.Text("x " + key), nil },
+		"results": func(context.Context) (domain.ToolResult, error) {
+			return domain.JSONText(map[string]string{"k": key}, struct{}{})
+		},
+		"meta": func(context.Context) (domain.ToolResult, error) {
+			r := domain.Text("")
 			r.Meta = map[string]string{"k": key}
 			return r, nil
 		},
-		"metadata": func(context.Context) (ToolResult, error) {
-			r := Text("")
+		"metadata": func(context.Context) (domain.ToolResult, error) {
+			r := domain.Text("")
 			r.MetaData = map[string]any{"k": key}
 			return r, nil
 		},
-		"link": func(context.Context) (ToolResult, error) {
-			return ToolResult{Content: []Content{{Type: LinkContent, URI: "x://" + key, Name: key}}}, nil
+		"link": func(context.Context) (domain.ToolResult, error) {
+			return domain.ToolResult{Content: []domain.Content{{Type: domain.LinkContent, URI: "x://" + key, Name: key}}}, nil
 		},
-		"raw block": func(context.Context) (ToolResult, error) {
-			return ToolResult{Content: []Content{{Type: TextContent, Text: "", Raw: escaped}}}, nil
+		"raw block": func(context.Context) (domain.ToolResult, error) {
+			return domain.ToolResult{Content: []domain.Content{{Type: domain.TextContent, Text: "", Raw: escaped}}}, nil
 		},
-		"raw results": func(context.Context) (ToolResult, error) { r := Text(""); r.Results = escaped; return r, nil },
-		"failure":     func(context.Context) (ToolResult, error) { return Failure("x", "m "+key, "h "+key), nil },
-		"partial": func(context.Context) (ToolResult, error) {
-			return overrun{name: "t", limit: time.Second}.partial(Failure("x", key, ""), brief.Clip), nil
+		"raw results": func(context.Context) (domain.ToolResult, error) {
+			r := domain.Text("")
+			r.Results = escaped
+			return r, nil
 		},
-		"other's data": func(context.Context) (ToolResult, error) {
-			return ToolResult{}, &Error{Code: -7, Message: "m", Verbatim: true, RawData: escaped}
+		"failure": func(context.Context) (domain.ToolResult, error) { return domain.Failure("x", "m "+key, "h "+key), nil },
+		"partial": func(context.Context) (domain.ToolResult, error) {
+			return overrun{name: "t", limit: time.Second}.partial(domain.Failure("x", key, ""), brief.Clip), nil
 		},
-		"cut message": func(context.Context) (ToolResult, error) {
-			return ToolResult{}, errors.New(strings.Repeat("x", maxErrorText-20) + key)
+		"other's data": func(context.Context) (domain.ToolResult, error) {
+			return domain.ToolResult{}, &domain.Error{Code: -7, Message: "m", Verbatim: true, RawData: escaped}
 		},
-		"progress": func(ctx context.Context) (ToolResult, error) {
+		"cut message": func(context.Context) (domain.ToolResult, error) {
+			return domain.ToolResult{}, errors.New(strings.Repeat("x", domain.MaxErrorText-20) + key)
+		},
+		"progress": func(ctx context.Context) (domain.ToolResult, error) {
 			ReportProgress(ctx, Progress{Done: 1, Message: key})
-			return Text(redact.Mark), nil
+			return domain.Text(redact.Mark), nil
 		},
-		"log": func(ctx context.Context) (ToolResult, error) {
+		"log": func(ctx context.Context) (domain.ToolResult, error) {
 			Log(ctx, LogMessage{Data: map[string]string{"k": key}})
-			return Text(redact.Mark), nil
+			return domain.Text(redact.Mark), nil
 		},
-		"question": func(ctx context.Context) (ToolResult, error) {
+		"question": func(ctx context.Context) (domain.ToolResult, error) {
 			_, err := Elicit(ctx, "q", Elicitation{Message: key})
-			return Text(redact.Mark), err
+			return domain.Text(redact.Mark), err
 		},
 	} {
 		if got, _ := out(run); strings.Contains(got, "12345678") || !strings.Contains(got, redact.Mark) {
@@ -332,14 +341,14 @@ func TestEveryWayOut(t *testing.T) {
 // page of output that was kept as it is.
 func TestSecretAcrossPages(t *testing.T) {
 	const key = "sk-12345678-abcdef"
-	exec := executor(t, Settings{Secrets: []string{key}}, nil)
+	exec := executor(t, domain.Settings{Secrets: []string{key}}, nil)
 	exec.Results.configure(64, exec.Results.rules.Load().redactor)
 	for before := 30; before <= 70; before++ {
 		text := strings.Repeat("a", before) + key + key + strings.Repeat("b", 200)
-		kept := exec.Results.KeepFile(Principal{}, closeReader{strings.NewReader(text)}, int64(len(text)))
+		kept := exec.Results.KeepFile(domain.Principal{}, closeReader{strings.NewReader(text)}, int64(len(text)))
 		var got strings.Builder
 		for page := 1; page <= kept.Pages; page++ {
-			part, _, err := exec.Results.Page(Principal{}, kept.ID, page)
+			part, _, err := exec.Results.Page(domain.Principal{}, kept.ID, page)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -370,7 +379,7 @@ func TestKeptShares(t *testing.T) {
 	if _, _, err := s.Page(ann.Principal, mine.ID, 1); err != nil {
 		t.Error(err)
 	}
-	same := Principal{ID: "issuer:ann", Name: "ann"}
+	same := domain.Principal{ID: "issuer:ann", Name: "ann"}
 	if _, _, err := s.Page(same, mine.ID, 1); !errors.Is(err, ErrUnknownResult) {
 		t.Errorf("another ann reads it: %v", err)
 	}
@@ -379,12 +388,12 @@ func TestKeptShares(t *testing.T) {
 // TestStructuredIsJSON checks that a result that cannot be written is a fault of
 // its tool.
 func TestStructuredIsJSON(t *testing.T) {
-	_, err := run(t, tool("odd", func(context.Context) (ToolResult, error) {
-		r := Text("odd")
+	_, err := run(t, tool("odd", func(context.Context) (domain.ToolResult, error) {
+		r := domain.Text("odd")
 		r.Results = func() {}
 		return r, nil
 	}), `{}`)
-	if CodeOf(err) != CodeExecutionFailed || !strings.Contains(err.Error(), "odd failed: structured content") {
+	if domain.CodeOf(err) != domain.CodeExecutionFailed || !strings.Contains(err.Error(), "odd failed: structured content") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -396,13 +405,13 @@ func TestStructuredIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, output := range []*schema.Output{nil, strict} {
-		big := tool("big", func(context.Context) (ToolResult, error) {
-			r := Text("3 rows")
+		big := tool("big", func(context.Context) (domain.ToolResult, error) {
+			r := domain.Text("3 rows")
 			r.Results = map[string]any{"rows": []string{strings.Repeat("x", 5<<20)}}
 			return r, nil
 		})
 		big.Output = output
-		exec := executor(t, Settings{}, nil, big)
+		exec := executor(t, domain.Settings{}, nil, big)
 		res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "big"})
 		b, _ := json.Marshal(res.Structured())
 		if err != nil || len(b) > 1000 || res.IsError != (output != nil) {
@@ -422,11 +431,11 @@ func TestRaw(t *testing.T) {
 		t.Fatal(err)
 	}
 	const block = `{"type":"text","text":"hi","annotations":{"priority":1},"_meta":{"z":1,"a":2}}`
-	raw := Tool{Name: "raw", Description: "Raw.", Input: schema, RunRaw: func(_ context.Context, args json.RawMessage) (ToolResult, error) {
+	raw := domain.Tool{Name: "raw", Description: "Raw.", Input: schema, RunRaw: func(_ context.Context, args json.RawMessage) (domain.ToolResult, error) {
 		if strings.Contains(string(args), "fail") {
-			return ToolResult{}, &Error{Code: -32042, Message: "sign in", Verbatim: true, RawData: json.RawMessage(`{"elicitations":[1]}`)}
+			return domain.ToolResult{}, &domain.Error{Code: -32042, Message: "sign in", Verbatim: true, RawData: json.RawMessage(`{"elicitations":[1]}`)}
 		}
-		r := ToolResult{Content: []Content{{Type: TextContent, Text: "hi", Raw: json.RawMessage(block)}}}
+		r := domain.ToolResult{Content: []domain.Content{{Type: domain.TextContent, Text: "hi", Raw: json.RawMessage(block)}}}
 		r.Meta = json.RawMessage(string(args))
 		return r, nil
 	}}
@@ -436,7 +445,7 @@ func TestRaw(t *testing.T) {
 		t.Errorf("%v: %+v", err, res)
 	}
 	_, err = run(t, raw, `{"n":1,"s":"fail"}`)
-	if e, _ := errors.AsType[*Error](err); e == nil || e.Code != -32042 || fmt.Sprintf("%s", e.Envelope()) != `{"elicitations":[1]}` {
+	if e, _ := errors.AsType[*domain.Error](err); e == nil || e.Code != -32042 || fmt.Sprintf("%s", e.Envelope()) != `{"elicitations":[1]}` {
 		t.Errorf("error %#v", err)
 	}
 	for args, want := range map[string]string{`{"n":"1"}`: `{"n":1}`, `{}`: `{}`, `{"n":"x","a":null}`: `{"n":"x","a":null}`} { // the server decides
@@ -444,14 +453,17 @@ func TestRaw(t *testing.T) {
 			t.Errorf("%s: %v: %+v", args, err, res)
 		}
 	}
-	if _, err = run(t, raw, `[]`); CodeOf(err) != CodeInvalidParams {
+	if _, err = run(t, raw, `[]`); domain.CodeOf(err) != domain.CodeInvalidParams {
 		t.Errorf("an array: %v", err)
 	}
 }
 
 func TestNested(t *testing.T) {
-	var rec CallRecord
-	hidden, limited, brief := tool("hidden", fine), tool("limited", fine), tool("brief", func(ctx context.Context) (ToolResult, error) { <-ctx.Done(); return ToolResult{}, ctx.Err() })
+	var rec Record
+	hidden, limited, brief := tool("hidden", fine), tool("limited", fine), tool("brief", func(ctx context.Context) (domain.ToolResult, error) {
+		<-ctx.Done()
+		return domain.ToolResult{}, ctx.Err()
+	})
 	hidden.Groups, brief.Timeout = []string{"staff"}, time.Millisecond
 	client := &listening{}
 	confirmed := tool("confirmed", fine)
@@ -459,17 +471,17 @@ func TestNested(t *testing.T) {
 	type execInput struct {
 		Tool string `json:"tool" doc:"Tool to call."`
 	}
-	exec := executor(t, Settings{Limits: Limits{PerPrincipal: 1, PerTool: 1, RatePerMinute: 100, QueueWait: time.Second}, Secrets: []string{"sk-12345678"}},
-		func(r *CallRecord) { rec = *r }, hidden, limited, brief, confirmed,
-		tool("breaks", func(context.Context) (ToolResult, error) { panic("inner") }),
-		tool("reports", func(ctx context.Context) (ToolResult, error) {
+	exec := executor(t, domain.Settings{Limits: domain.Limits{PerPrincipal: 1, PerTool: 1, RatePerMinute: 100, QueueWait: time.Second}, Secrets: []string{"sk-12345678"}},
+		func(r *Record) { rec = *r }, hidden, limited, brief, confirmed,
+		tool("breaks", func(context.Context) (domain.ToolResult, error) { panic("inner") }),
+		tool("reports", func(ctx context.Context) (domain.ToolResult, error) {
 			ReportProgress(ctx, Progress{Done: 1, Message: "half"})
-			return Text("sk-12345678"), nil
+			return domain.Text("sk-12345678"), nil
 		}),
-		Define(Tool{Name: "exec", Description: "Calls another."}, func(ctx context.Context, in execInput) (ToolResult, error) {
+		domain.Define(domain.Tool{Name: "exec", Description: "Calls another."}, func(ctx context.Context, in execInput) (domain.ToolResult, error) {
 			return CallTool(ctx, in.Tool, json.RawMessage(`{}`))
 		}),
-		tool("deep", func(ctx context.Context) (ToolResult, error) { return CallTool(ctx, "deep", nil) }),
+		tool("deep", func(ctx context.Context) (domain.ToolResult, error) { return CallTool(ctx, "deep", nil) }),
 	)
 	call := func(name string) (string, error) {
 		res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "exec", Arguments: json.RawMessage(`{"tool":"` + name + `"}`), Session: ann, Client: client})
@@ -480,17 +492,17 @@ func TestNested(t *testing.T) {
 	}
 	for _, test := range []struct {
 		tool, want string
-		code       Code
+		code       domain.Code
 	}{
-		{"limited", "fine", 0}, {"reports", redact.Mark, 0}, {"hidden", `no tool "hidden"`, CodeToolNotFound}, {"breaks", "breaks failed: panic: inner", CodeExecutionFailed},
-		{"brief", "brief timed out after 0.001s, the operator's limit (tools.brief.timeout)", CodeTimeout}, {"deep", "nested more than", CodeExecutionFailed}, {"exec", "exec: tool is required", CodeInvalidParams},
+		{"limited", "fine", 0}, {"reports", redact.Mark, 0}, {"hidden", `no tool "hidden"`, domain.CodeToolNotFound}, {"breaks", "breaks failed: panic: inner", domain.CodeExecutionFailed},
+		{"brief", "brief timed out after 0.001s, the operator's limit (tools.brief.timeout)", domain.CodeTimeout}, {"deep", "nested more than", domain.CodeExecutionFailed}, {"exec", "exec: tool is required", domain.CodeInvalidParams},
 	} {
 		got, err := call(test.tool)
 		if err != nil {
 			got = err.Error()
 		}
-		if !strings.Contains(got, test.want) || CodeOf(err) != test.code {
-			t.Errorf("%s: %q, %d", test.tool, got, CodeOf(err))
+		if !strings.Contains(got, test.want) || domain.CodeOf(err) != test.code {
+			t.Errorf("%s: %q, %d", test.tool, got, domain.CodeOf(err))
 		}
 		if rec.Tool != "exec" {
 			t.Errorf("%s: record %+v", test.tool, rec)

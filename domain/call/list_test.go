@@ -1,4 +1,4 @@
-package domain
+package call
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/domain/schema"
@@ -23,11 +24,11 @@ type nameList struct {
 }
 
 // listing returns a tool that lists all, with a line for each.
-func listing(all []named) Tool {
+func listing(all []named) domain.Tool {
 	type input struct {
 		Offset int `json:"offset" default:"0" min:"0" max:"1000000"`
 	}
-	return Define(Tool{Name: "names", Description: "List names.", Output: schema.OutputOf[nameList]()}, func(ctx context.Context, in input) (ToolResult, error) {
+	return domain.Define(domain.Tool{Name: "names", Description: "List names.", Output: schema.OutputOf[nameList]()}, func(ctx context.Context, in input) (domain.ToolResult, error) {
 		l := ListFrom(all, in.Offset)
 		l.None = "no names"
 		l.Text = func(shown []named) string {
@@ -50,7 +51,7 @@ func TestListPages(t *testing.T) {
 		for i := range count {
 			all = append(all, named{fmt.Sprintf("name%04d%s", i, strings.Repeat("ü", i%30)), strings.Fields(strings.Repeat("tag ", i%50))})
 		}
-		exec := executor(t, Settings{Limits: Limits{MaxResultChars: 2000}}, nil, listing(all)) // tags are only in structured content
+		exec := executor(t, domain.Settings{Limits: domain.Limits{MaxResultChars: 2000}}, nil, listing(all)) // tags are only in structured content
 		read := func(offset int) (text string, shown nameList) {
 			res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "names", Arguments: fmt.Appendf(nil, `{"offset":%d}`, offset)})
 			if err != nil {
@@ -103,7 +104,7 @@ func TestLongEntry(t *testing.T) {
 	const secret = "sk-0123456789abcdef"
 	long := strings.Repeat("x", 690) + secret + strings.Repeat(`"ü`, 40_000)
 	all := []named{{Name: "short"}, {Name: long}, {Name: "last"}}
-	exec := executor(t, Settings{Secrets: []string{secret}, Limits: Limits{MaxResultChars: 1000}}, nil, listing(all))
+	exec := executor(t, domain.Settings{Secrets: []string{secret}, Limits: domain.Limits{MaxResultChars: 1000}}, nil, listing(all))
 	res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "names", Arguments: []byte(`{"offset":1}`)})
 	if err != nil || len(res.Content) != 2 {
 		t.Fatal(res, err)
@@ -119,13 +120,13 @@ func TestLongEntry(t *testing.T) {
 	if !strings.Contains(notes, "call again with offset=2") || !strings.Contains(notes, "is cut; all of it: read_large_result(id=") {
 		t.Errorf("notes: %s", notes)
 	}
-	whole, _, err := exec.Results.Page(Principal{}, notes[strings.Index(notes, "lr_"):][:len("lr_0123456789ab")], 1)
+	whole, _, err := exec.Results.Page(domain.Principal{}, notes[strings.Index(notes, "lr_"):][:len("lr_0123456789ab")], 1)
 	if err != nil || !strings.HasPrefix(whole, `{"names":[{"name":"xxx`) || strings.Contains(whole, secret[:8]) {
 		t.Errorf("whole: %.100s, %v", whole, err)
 	}
 	// What has too many values is kept as any other result that is too long.
 	many := listing([]named{{Name: "many", Tags: strings.Fields(strings.Repeat("tag ", 1000))}})
-	res, err = executor(t, Settings{Limits: Limits{MaxResultChars: 1000}}, nil, many).Call(t.Context(), ExecuteToolCommand{Tool: "names", Arguments: []byte(`{}`)})
+	res, err = executor(t, domain.Settings{Limits: domain.Limits{MaxResultChars: 1000}}, nil, many).Call(t.Context(), ExecuteToolCommand{Tool: "names", Arguments: []byte(`{}`)})
 	if got := string(encoded(t, res.Structured())); err != nil || !strings.Contains(got, `"truncated":true`) {
 		t.Errorf("%s, %v", got, err)
 	}

@@ -1,10 +1,11 @@
-package domain
+package call
 
 import (
 	"fmt"
 	"sync"
 	"time"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/share"
 	"golang.org/x/time/rate"
 )
@@ -38,8 +39,8 @@ func (r *rates) count(owner, what string, perMinute int, now time.Time) error {
 		return nil
 	}
 	reservation.CancelAt(now)
-	return &Error{
-		Code: CodeRateLimited, Hint: "Wait, then call it again.",
+	return &domain.Error{
+		Code: domain.CodeRateLimited, Hint: "Wait, then call it again.",
 		Message: fmt.Sprintf("%s: over %d calls a minute; try again in %d s", what, perMinute, seconds(wait)),
 		Data:    map[string]any{"reason": "rate_limited", "retryAfterMs": (wait + time.Millisecond - 1).Milliseconds(), "limit": perMinute},
 	}

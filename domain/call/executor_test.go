@@ -1,4 +1,4 @@
-package domain
+package call
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/wire/rawjson"
@@ -24,66 +25,72 @@ import (
 type none struct{}
 
 // tool returns a tool without arguments.
-func tool(name string, run func(context.Context) (ToolResult, error)) Tool {
-	return Define(Tool{Name: name, Description: "A tool."}, func(ctx context.Context, _ none) (ToolResult, error) { return run(ctx) })
+func tool(name string, run func(context.Context) (domain.ToolResult, error)) domain.Tool {
+	return domain.Define(domain.Tool{Name: name, Description: "A tool."}, func(ctx context.Context, _ none) (domain.ToolResult, error) { return run(ctx) })
 }
 
-func executor(t testing.TB, s Settings, record func(*CallRecord), tools ...Tool) *Executor {
+func executor(t testing.TB, s domain.Settings, record func(*Record), tools ...domain.Tool) *Executor {
 	t.Helper()
-	registry, err := NewRegistry(tools...)
+	registry, err := domain.NewRegistry(tools...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewExecutor(registry, NewResultStore(PageBytes(s.Limits.MaxResultChars)), s, record)
+	return NewExecutor(registry, NewResultStore(domain.PageBytes(s.Limits.MaxResultChars)), s, record)
 }
 
 func TestOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var records []CallRecord
-		brief := func(t Tool) Tool { t.Timeout = time.Second; return t }
+		var records []Record
+		brief := func(t domain.Tool) domain.Tool { t.Timeout = time.Second; return t }
 		secret, off := tool("secret", nil), tool("off", nil)
 		secret.Groups, off.Disabled = []string{"staff"}, true
 		release := make(chan struct{})
-		exec := executor(t, Settings{Limits: Limits{MaxAbandonGrace: time.Second}}, func(r *CallRecord) { records = append(records, *r) },
-			tool("ok", func(context.Context) (ToolResult, error) { return Text("fine"), nil }),
-			tool("sad", func(context.Context) (ToolResult, error) {
-				return Failure("not_found", "no such file", "Look elsewhere."), nil
+		exec := executor(t, domain.Settings{Limits: domain.Limits{MaxAbandonGrace: time.Second}}, func(r *Record) { records = append(records, *r) },
+			tool("ok", func(context.Context) (domain.ToolResult, error) { return domain.Text("fine"), nil }),
+			tool("sad", func(context.Context) (domain.ToolResult, error) {
+				return domain.Failure("not_found", "no such file", "Look elsewhere."), nil
 			}),
-			tool("breaks", func(context.Context) (ToolResult, error) { return ToolResult{}, errors.New("no disk") }),
-			tool("panics", func(context.Context) (ToolResult, error) { panic("no disk") }),
-			tool("exits", func(context.Context) (ToolResult, error) { runtime.Goexit(); return ToolResult{}, nil }),
-			tool("typed", func(context.Context) (ToolResult, error) {
-				return ToolResult{}, Errorf(CodeInvalidParams, "typed: bad date: %w", errors.New("cause"))
+			tool("breaks", func(context.Context) (domain.ToolResult, error) { return domain.ToolResult{}, errors.New("no disk") }),
+			tool("panics", func(context.Context) (domain.ToolResult, error) { panic("no disk") }),
+			tool("exits", func(context.Context) (domain.ToolResult, error) { runtime.Goexit(); return domain.ToolResult{}, nil }),
+			tool("typed", func(context.Context) (domain.ToolResult, error) {
+				return domain.ToolResult{}, domain.Errorf(domain.CodeInvalidParams, "typed: bad date: %w", errors.New("cause"))
 			}),
-			brief(tool("slow", func(ctx context.Context) (ToolResult, error) { <-ctx.Done(); return ToolResult{}, ctx.Err() })),
-			brief(tool("partial", func(ctx context.Context) (ToolResult, error) {
+			brief(tool("slow", func(ctx context.Context) (domain.ToolResult, error) {
 				<-ctx.Done()
-				r := Text("half of it")
+				return domain.ToolResult{}, ctx.Err()
+			})),
+			brief(tool("partial", func(ctx context.Context) (domain.ToolResult, error) {
+				<-ctx.Done()
+				r := domain.Text("half of it")
 				r.IsError = true
 				return r, nil
 			})),
-			brief(tool("late", func(ctx context.Context) (ToolResult, error) { <-ctx.Done(); return Text("just in time"), nil })),
-			brief(tool("deaf", func(context.Context) (ToolResult, error) { <-release; return Text("too late"), nil })),
+			brief(tool("late", func(ctx context.Context) (domain.ToolResult, error) {
+				<-ctx.Done()
+				return domain.Text("just in time"), nil
+			})),
+			brief(tool("deaf", func(context.Context) (domain.ToolResult, error) { <-release; return domain.Text("too late"), nil })),
 			secret, off,
 		)
 		for _, test := range []struct {
 			tool, want string
-			code       Code
+			code       domain.Code
 			outcome    string
 		}{
 			{"ok", "fine", 0, "ok"},
 			{"sad", "no such file", 0, "tool_error"},
-			{"breaks", "breaks failed: no disk", CodeExecutionFailed, "error"},
-			{"panics", "panics failed: panic: no disk", CodeExecutionFailed, "error"},
-			{"exits", "exits failed: the handler ended its goroutine", CodeExecutionFailed, "error"},
-			{"typed", "typed: bad date: cause", CodeInvalidParams, "error"},
-			{"slow", "slow timed out after 1s, the operator's limit (tools.slow.timeout)", CodeTimeout, "error"},
+			{"breaks", "breaks failed: no disk", domain.CodeExecutionFailed, "error"},
+			{"panics", "panics failed: panic: no disk", domain.CodeExecutionFailed, "error"},
+			{"exits", "exits failed: the handler ended its goroutine", domain.CodeExecutionFailed, "error"},
+			{"typed", "typed: bad date: cause", domain.CodeInvalidParams, "error"},
+			{"slow", "slow timed out after 1s, the operator's limit (tools.slow.timeout)", domain.CodeTimeout, "error"},
 			{"partial", "half of it\n[timed out after 1s, the operator's limit (tools.partial.timeout)]", 0, "tool_error"},
 			{"late", "just in time", 0, "ok"},
-			{"deaf", "deaf timed out after 1s, the operator's limit (tools.deaf.timeout)", CodeTimeout, "error"},
-			{"secret", `no tool "secret"`, CodeToolNotFound, "error"},
-			{"off", `tool "off" is disabled in the server's configuration`, CodeToolDisabled, "error"},
-			{"nope", `no tool "nope"`, CodeToolNotFound, "error"},
+			{"deaf", "deaf timed out after 1s, the operator's limit (tools.deaf.timeout)", domain.CodeTimeout, "error"},
+			{"secret", `no tool "secret"`, domain.CodeToolNotFound, "error"},
+			{"off", `tool "off" is disabled in the server's configuration`, domain.CodeToolDisabled, "error"},
+			{"nope", `no tool "nope"`, domain.CodeToolNotFound, "error"},
 		} {
 			res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: test.tool})
 			got := ""
@@ -94,11 +101,11 @@ func TestOutcomes(t *testing.T) {
 					got += c.Text
 				}
 			}
-			if got != test.want || CodeOf(err) != test.code {
-				t.Errorf("%s: got %q, code %d; want %q, code %d", test.tool, got, CodeOf(err), test.want, test.code)
+			if got != test.want || domain.CodeOf(err) != test.code {
+				t.Errorf("%s: got %q, code %d; want %q, code %d", test.tool, got, domain.CodeOf(err), test.want, test.code)
 			}
 			if err != nil {
-				if _, ok := err.(*Error); !ok {
+				if _, ok := err.(*domain.Error); !ok {
 					t.Errorf("%s: error is a %T", test.tool, err)
 				}
 			}
@@ -121,11 +128,11 @@ func TestOutcomes(t *testing.T) {
 // TestStrangerLearnsNothing checks that a tool for others answers as one that
 // does not exist, whatever the arguments and even when it is disabled.
 func TestStrangerLearnsNothing(t *testing.T) {
-	hidden := Define(Tool{Name: "hidden", Description: "Hidden.", Groups: []string{" Staff "}, Disabled: true},
-		func(context.Context, searchInput) (ToolResult, error) { return Text(""), nil })
-	exec := executor(t, Settings{}, nil, hidden)
+	hidden := domain.Define(domain.Tool{Name: "hidden", Description: "Hidden.", Groups: []string{" Staff "}, Disabled: true},
+		func(context.Context, searchInput) (domain.ToolResult, error) { return domain.Text(""), nil })
+	exec := executor(t, domain.Settings{}, nil, hidden)
 	message := func(name, args string, groups ...string) string {
-		_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: name, Arguments: json.RawMessage(args), Session: Session{Principal: Principal{Groups: groups}}})
+		_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: name, Arguments: json.RawMessage(args), Session: domain.Session{Principal: domain.Principal{Groups: groups}}})
 		return strings.ReplaceAll(err.Error(), name, "X")
 	}
 	if a, b := message("hidden", `{"bad":1}`), message("absent", `{}`); a != b {
@@ -137,7 +144,7 @@ func TestStrangerLearnsNothing(t *testing.T) {
 }
 
 func TestCompliance(t *testing.T) {
-	access := Access{Levels: map[string]Level{
+	access := domain.Access{Levels: map[string]domain.Level{
 		"public": {}, "internal": {Aliases: []string{"soc2"}, AllowedWith: []string{"public"}}, "hipaa": {AllowedWith: []string{"SOC2"}},
 	}}
 	for _, test := range []struct {
@@ -150,7 +157,7 @@ func TestCompliance(t *testing.T) {
 		{"internal", "public", false, true}, {"hipaa", "public", false, false}, {"hipaa", "nonsense", false, false},
 	} {
 		access.Strict = test.strict
-		got := access.Allowed(Principal{ComplianceLevel: test.session}, &Tool{ComplianceLevel: test.tool})
+		got := access.Allowed(domain.Principal{ComplianceLevel: test.session}, &domain.Tool{ComplianceLevel: test.tool})
 		if got != test.want {
 			t.Errorf("%q with %q, strict %v: %v", test.session, test.tool, test.strict, got)
 		}
@@ -159,8 +166,8 @@ func TestCompliance(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		exec := executor(t, Settings{Limits: Limits{MaxAbandonGrace: time.Second}}, nil,
-			tool("deaf", func(context.Context) (ToolResult, error) { time.Sleep(time.Hour); return Text(""), nil }))
+		exec := executor(t, domain.Settings{Limits: domain.Limits{MaxAbandonGrace: time.Second}}, nil,
+			tool("deaf", func(context.Context) (domain.ToolResult, error) { time.Sleep(time.Hour); return domain.Text(""), nil }))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		start := time.Now()
@@ -176,7 +183,7 @@ func TestConcurrencyLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		running, most := 0, 0
-		work := tool("work", func(context.Context) (ToolResult, error) {
+		work := tool("work", func(context.Context) (domain.ToolResult, error) {
 			mu.Lock()
 			running++
 			most = max(most, running)
@@ -185,9 +192,9 @@ func TestConcurrencyLimits(t *testing.T) {
 			mu.Lock()
 			running--
 			mu.Unlock()
-			return Text(""), nil
+			return domain.Text(""), nil
 		})
-		exec := executor(t, Settings{Limits: Limits{PerPrincipal: 3, QueueWait: 1500 * time.Millisecond}}, nil, work)
+		exec := executor(t, domain.Settings{Limits: domain.Limits{PerPrincipal: 3, QueueWait: 1500 * time.Millisecond}}, nil, work)
 		var wg sync.WaitGroup
 		var busy []string
 		for range 8 {
@@ -196,7 +203,7 @@ func TestConcurrencyLimits(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
-					busy = append(busy, CodeOf(err).Type())
+					busy = append(busy, domain.CodeOf(err).Type())
 				}
 			})
 		}
@@ -213,9 +220,9 @@ func TestConcurrencyLimits(t *testing.T) {
 
 func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		exec := executor(t, Settings{Limits: Limits{RatePerMinute: 2}}, nil, tool("ok", func(context.Context) (ToolResult, error) { return Text(""), nil }))
+		exec := executor(t, domain.Settings{Limits: domain.Limits{RatePerMinute: 2}}, nil, tool("ok", func(context.Context) (domain.ToolResult, error) { return domain.Text(""), nil }))
 		call := func(who string) string {
-			_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "ok", Session: Session{Principal: Principal{ID: who, Name: who}}})
+			_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "ok", Session: domain.Session{Principal: domain.Principal{ID: who, Name: who}}})
 			if err == nil {
 				return ""
 			}
@@ -241,12 +248,12 @@ func TestLongResults(t *testing.T) {
 	for i := range 30_000 {
 		fmt.Fprintf(&whole, "%d äöü😀\n", i)
 	}
-	long := tool("long", func(context.Context) (ToolResult, error) { return Text(whole.String()), nil })
-	data := tool("data", func(context.Context) (ToolResult, error) {
-		return JSON(map[string]any{"text": whole.String()})
+	long := tool("long", func(context.Context) (domain.ToolResult, error) { return domain.Text(whole.String()), nil })
+	data := tool("data", func(context.Context) (domain.ToolResult, error) {
+		return domain.JSON(map[string]any{"text": whole.String()})
 	})
-	exec := executor(t, Settings{Limits: Limits{MaxResultChars: 5000}}, nil, long, data)
-	ann := Session{Principal: Principal{ID: "ann", Name: "ann"}}
+	exec := executor(t, domain.Settings{Limits: domain.Limits{MaxResultChars: 5000}}, nil, long, data)
+	ann := domain.Session{Principal: domain.Principal{ID: "ann", Name: "ann"}}
 	res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "long", Session: ann})
 	if err != nil {
 		t.Fatal(err)
@@ -283,7 +290,7 @@ func TestLongResults(t *testing.T) {
 		page    int
 		want    error
 	}{{"bob", id, 1, ErrUnknownResult}, {"ann", "lr_0", 1, ErrUnknownResult}, {"ann", id, 0, ErrPageOutOfRange}, {"ann", id, pages + 1, ErrPageOutOfRange}} {
-		if _, _, err := exec.Results.Page(Principal{ID: bad.who, Name: bad.who}, bad.id, bad.page); !errors.Is(err, bad.want) {
+		if _, _, err := exec.Results.Page(domain.Principal{ID: bad.who, Name: bad.who}, bad.id, bad.page); !errors.Is(err, bad.want) {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}
@@ -299,10 +306,10 @@ func TestLongResults(t *testing.T) {
 // TestPromisedLength has a tool promise longer results than usual: it gives them,
 // but where the operator wants shorter ones.
 func TestPromisedLength(t *testing.T) {
-	long := tool("long", func(context.Context) (ToolResult, error) { return Text(strings.Repeat("x", 50_000)), nil })
+	long := tool("long", func(context.Context) (domain.ToolResult, error) { return domain.Text(strings.Repeat("x", 50_000)), nil })
 	long.MaxResultChars = 60_000
-	for limit, whole := range map[int]bool{0: true, DefaultMaxResultChars: true, DefaultMaxResultChars - 1: false, 70_000: true} {
-		exec := executor(t, Settings{Limits: Limits{MaxResultChars: limit}}, nil, long)
+	for limit, whole := range map[int]bool{0: true, domain.DefaultMaxResultChars: true, domain.DefaultMaxResultChars - 1: false, 70_000: true} {
+		exec := executor(t, domain.Settings{Limits: domain.Limits{MaxResultChars: limit}}, nil, long)
 		res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "long"})
 		if err != nil {
 			t.Fatal(err)
@@ -315,34 +322,38 @@ func TestPromisedLength(t *testing.T) {
 
 func TestResultStoreIsBounded(t *testing.T) {
 	s := NewResultStore(100)
-	first := s.Keep(Principal{}, "first")
+	first := s.Keep(domain.Principal{}, "first")
 	big := strings.Repeat("x", maxKeptBytes/4)
 	for range 4 {
-		s.Keep(Principal{}, big)
+		s.Keep(domain.Principal{}, big)
 	}
-	if _, _, err := s.Page(Principal{}, first.ID, 1); !errors.Is(err, ErrUnknownResult) {
+	if _, _, err := s.Page(domain.Principal{}, first.ID, 1); !errors.Is(err, ErrUnknownResult) {
 		t.Errorf("first result outlived the memory bound: %v", err)
 	}
 	now := time.Now()
 	s.kept.Now = func() time.Time { return now }
-	k := s.Keep(Principal{}, "brief")
+	k := s.Keep(domain.Principal{}, "brief")
 	now = now.Add(KeptFor)
-	if _, _, err := s.Page(Principal{}, k.ID, 1); !errors.Is(err, ErrUnknownResult) {
+	if _, _, err := s.Page(domain.Principal{}, k.ID, 1); !errors.Is(err, ErrUnknownResult) {
 		t.Errorf("result did not expire: %v", err)
 	}
 	for range 2 * maxKeptResults {
-		s.Keep(Principal{}, "x")
+		s.Keep(domain.Principal{}, "x")
 	}
 }
 
 func TestRedaction(t *testing.T) {
 	const key = `sk-"quoted"-123456`
-	var recorded CallRecord
-	exec := executor(t, Settings{Secrets: []string{key, "short"}}, func(r *CallRecord) { recorded = *r },
-		tool("text", func(context.Context) (ToolResult, error) { return Text("key: " + key + " short"), nil }),
-		tool("data", func(context.Context) (ToolResult, error) { return JSON(map[string]string{"k": key}) }),
-		tool("fail", func(context.Context) (ToolResult, error) { return Failure("x", "no "+key, "use "+key), nil }),
-		tool("break", func(context.Context) (ToolResult, error) { return ToolResult{}, errors.New("bad key " + key) }),
+	var recorded Record
+	exec := executor(t, domain.Settings{Secrets: []string{key, "short"}}, func(r *Record) { recorded = *r },
+		tool("text", func(context.Context) (domain.ToolResult, error) { return domain.Text("key: " + key + " short"), nil }),
+		tool("data", func(context.Context) (domain.ToolResult, error) { return domain.JSON(map[string]string{"k": key}) }),
+		tool("fail", func(context.Context) (domain.ToolResult, error) {
+			return domain.Failure("x", "no "+key, "use "+key), nil
+		}),
+		tool("break", func(context.Context) (domain.ToolResult, error) {
+			return domain.ToolResult{}, errors.New("bad key " + key)
+		}),
 	)
 	for _, name := range []string{"text", "data", "fail", "break"} {
 		res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: name})
@@ -358,14 +369,14 @@ func TestRedaction(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	var got []Progress
-	exec := executor(t, Settings{}, nil, tool("steps", func(ctx context.Context) (ToolResult, error) {
+	exec := executor(t, domain.Settings{}, nil, tool("steps", func(ctx context.Context) (domain.ToolResult, error) {
 		if !WantsProgress(ctx) || SessionOf(ctx).ID != "s1" {
 			t.Error("the call's context does not know the call")
 		}
 		ReportProgress(ctx, Progress{Done: 1, Total: 2, Message: "half"})
-		return Text(""), nil
+		return domain.Text(""), nil
 	}))
-	_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "steps", Session: Session{ID: "s1"}, Client: ProgressFunc(func(p Progress) { got = append(got, p) })})
+	_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "steps", Session: domain.Session{ID: "s1"}, Client: ProgressFunc(func(p Progress) { got = append(got, p) })})
 	if err != nil || len(got) != 1 || got[0] != (Progress{1, 2, "half"}) {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -373,7 +384,7 @@ func TestProgress(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
-	var tools []Tool
+	var tools []domain.Tool
 	for _, name := range []string{"d", "b", "a", "c", "off", "staff"} {
 		x := tool(name, nil)
 		x.Category = "cat" + name[:1]
@@ -383,9 +394,9 @@ func TestList(t *testing.T) {
 		}
 		tools = append(tools, x)
 	}
-	exec := executor(t, Settings{Limits: Limits{PageSize: 2}}, nil, tools...)
+	exec := executor(t, domain.Settings{Limits: domain.Limits{PageSize: 2}}, nil, tools...)
 	var pages []string
-	for q := (ListToolsQuery{}); ; {
+	for q := (domain.ListToolsQuery{}); ; {
 		page, err := exec.Registry.Catalog().List(q)
 		if err != nil {
 			t.Fatal(err)
@@ -402,20 +413,20 @@ func TestList(t *testing.T) {
 	if want := []string{"ab", "cd"}; !slices.Equal(pages, want) {
 		t.Errorf("got %v; want %v", pages, want)
 	}
-	if page, err := exec.Registry.Catalog().List(ListToolsQuery{Category: "catb"}); err != nil || len(page.Tools) != 1 {
+	if page, err := exec.Registry.Catalog().List(domain.ListToolsQuery{Category: "catb"}); err != nil || len(page.Tools) != 1 {
 		t.Errorf("category: %v, %v", page, err)
 	}
-	if _, err := exec.Registry.Catalog().List(ListToolsQuery{Cursor: "!"}); CodeOf(err) != CodeInvalidParams {
+	if _, err := exec.Registry.Catalog().List(domain.ListToolsQuery{Cursor: "!"}); domain.CodeOf(err) != domain.CodeInvalidParams {
 		t.Errorf("bad cursor: %v", err)
 	}
 }
 
 func TestV2Contract(t *testing.T) {
-	r := Text("made it")
+	r := domain.Text("made it")
 	r.Results = map[string]int{"pages": 2}
-	r.Artifacts = []Artifact{{Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF")}, {Name: "b.png", MIME: "image/png", Data: []byte("x")}, {Name: "c", MIME: "text/plain", URI: "file:///c", Size: 7}}
-	r.Display = &Display{OpenCanvas: true, PrimaryFile: "a.pdf"}
-	made := tool("make", func(context.Context) (ToolResult, error) { return r, nil })
+	r.Artifacts = []domain.Artifact{{Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF")}, {Name: "b.png", MIME: "image/png", Data: []byte("x")}, {Name: "c", MIME: "text/plain", URI: "file:///c", Size: 7}}
+	r.Display = &domain.Display{OpenCanvas: true, PrimaryFile: "a.pdf"}
+	made := tool("make", func(context.Context) (domain.ToolResult, error) { return r, nil })
 	res, err := run(t, made, `{}`)
 	if err != nil {
 		t.Fatal(err)
@@ -434,9 +445,9 @@ func TestV2Contract(t *testing.T) {
 	if want := []string{"text", "resource", "image", "resource_link"}; !slices.Equal(types, want) {
 		t.Errorf("blocks %v; want %v", types, want)
 	}
-	for _, bad := range []Artifact{{Name: "../x", MIME: "a/b"}, {Name: "", MIME: "a/b"}, {Name: "x", MIME: "no"}, {Name: "x", MIME: "a/b", Data: make([]byte, maxArtifactBytes+1)}} {
-		r.Artifacts = []Artifact{bad}
-		if _, err := run(t, made, `{}`); CodeOf(err) != CodeExecutionFailed {
+	for _, bad := range []domain.Artifact{{Name: "../x", MIME: "a/b"}, {Name: "", MIME: "a/b"}, {Name: "x", MIME: "no"}, {Name: "x", MIME: "a/b", Data: make([]byte, maxArtifactBytes+1)}} {
+		r.Artifacts = []domain.Artifact{bad}
+		if _, err := run(t, made, `{}`); domain.CodeOf(err) != domain.CodeExecutionFailed {
 			t.Errorf("artifact %.20s %q: %v", bad.Name, bad.MIME, err)
 		}
 	}
@@ -476,14 +487,18 @@ func TestOutputSchema(t *testing.T) {
 		if err := checkOutput(t, numbered, test.results); (err == nil) != test.valid {
 			t.Errorf("%v: %v", test.results, err)
 		}
-		x := tool("x", func(context.Context) (ToolResult, error) { r := Text(""); r.Results = test.results; return r, nil })
+		x := tool("x", func(context.Context) (domain.ToolResult, error) {
+			r := domain.Text("")
+			r.Results = test.results
+			return r, nil
+		})
 		x.Output = numbered
 		if r, err := run(t, x, `{}`); err != nil || !reflect.DeepEqual(r.Results, test.results) { // it is for the client to check
 			t.Errorf("%v: %v, %v", test.results, r, err)
 		}
 	}
 	own := schema.OutputOf[out]()
-	for _, v := range []any{out{"x"}, Failure("a", "b", "c").Results, truncatedResults{}} {
+	for _, v := range []any{out{"x"}, domain.Failure("a", "b", "c").Results, truncatedResults{}} {
 		if err := checkOutput(t, own, v); err != nil {
 			t.Errorf("%v: %v", v, err)
 		}
@@ -495,7 +510,7 @@ func TestOutputSchema(t *testing.T) {
 
 func TestResultMode(t *testing.T) {
 	_, err := run(t, tool("a", nil), `{"x":1}`)
-	e, _ := errors.AsType[*Error](err)
+	e, _ := errors.AsType[*domain.Error](err)
 	b, _ := json.Marshal(e.AsResult().Structured())
 	want := `{"is_error":true,"error_type":"invalid_arguments","message":"a: x is not a known argument; there are none",` +
 		`"next_action_hint":"Correct the arguments named in the message and call a again.","code":-32602,` +
@@ -510,11 +525,11 @@ type echoInput struct {
 }
 
 func echoExecutor(b *testing.B) *Executor {
-	echo := Define(Tool{Name: "echo", Description: "Echoes.", Timeout: time.Minute}, func(_ context.Context, in echoInput) (ToolResult, error) {
-		return Text("Echo: " + in.Message), nil
+	echo := domain.Define(domain.Tool{Name: "echo", Description: "Echoes.", Timeout: time.Minute}, func(_ context.Context, in echoInput) (domain.ToolResult, error) {
+		return domain.Text("Echo: " + in.Message), nil
 	})
-	limits := Limits{PerTool: 64, PerPrincipal: 64, QueueWait: time.Second, DefaultTimeout: time.Minute, MaxAbandonGrace: time.Second}
-	return executor(b, Settings{Limits: limits}, func(*CallRecord) {}, echo)
+	limits := domain.Limits{PerTool: 64, PerPrincipal: 64, QueueWait: time.Second, DefaultTimeout: time.Minute, MaxAbandonGrace: time.Second}
+	return executor(b, domain.Settings{Limits: limits}, func(*Record) {}, echo)
 }
 
 func BenchmarkStartEcho(b *testing.B) {
@@ -522,7 +537,7 @@ func BenchmarkStartEcho(b *testing.B) {
 	cmd := ExecuteToolCommand{Tool: "echo", Arguments: json.RawMessage(`{"message":"hello"}`)}
 	b.ReportAllocs()
 	for b.Loop() {
-		exec.Start(context.Background(), cmd, func(_ ToolResult, err error) {
+		exec.Start(context.Background(), cmd, func(_ domain.ToolResult, err error) {
 			if err != nil {
 				b.Fatal(err)
 			}

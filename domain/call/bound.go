@@ -1,4 +1,4 @@
-package domain
+package call
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
@@ -43,7 +44,8 @@ func (c *Call) bound(out outcome) (outcome, error) {
 	}
 	n := out.size()
 	if n > maxOutcomeBytes {
-		return out, Errorf(CodeExecutionFailed, "%s: the answer has %s bytes; at most %s are allowed", c.Name, brief.Thousands(n), brief.Thousands(maxOutcomeBytes))
+		return out, domain.Errorf(domain.CodeExecutionFailed, "%s: the answer has %s bytes; at most %s are allowed",
+			c.Name, brief.Thousands(n), brief.Thousands(maxOutcomeBytes))
 	}
 	c.Record.ResultBytes = n
 	return out, nil
@@ -56,18 +58,18 @@ type bounds struct {
 	strict bool   // clients hold results to a schema of another server
 	marks  *marks
 	store  *ResultStore // nil if there is none
-	owner  Principal
+	owner  domain.Principal
 }
 
 func (c *Call) bounds() bounds {
-	b := bounds{name: c.Name, strict: c.Tool != nil && c.Tool.strictOutput(), marks: &c.root().marks, owner: c.Session.Principal}
+	b := bounds{name: c.Name, strict: c.Tool != nil && c.Tool.StrictOutput(), marks: &c.root().marks, owner: c.Session.Principal}
 	if c.exec != nil {
 		b.store = c.exec.Results
 	}
 	return b
 }
 
-func (b *bounds) result(r *ToolResult, maxChars int) error {
+func (b *bounds) result(r *domain.ToolResult, maxChars int) error {
 	if r.TextLen() > maxChars && b.cut(r, maxChars) || r.Results == nil || r.IsError {
 		return nil
 	}
@@ -79,13 +81,13 @@ func (b *bounds) result(r *ToolResult, maxChars int) error {
 		}
 	}
 	n := utf8.RuneCount(encoded)
-	if n <= maxChars || r.listed && n <= structuredShare*maxChars {
-		r.encoded = encoded
+	if n <= maxChars || r.Listed && n <= structuredShare*maxChars {
+		r.Encoded = encoded
 		return nil
 	}
 	kept := b.keep(string(encoded))
 	if b.strict {
-		r.Content = append(slices.Clone(r.Content), Content{Type: TextContent, Text: fmt.Sprintf(
+		r.Content = append(slices.Clone(r.Content), domain.Content{Type: domain.TextContent, Text: fmt.Sprintf(
 			"%s: the structured result has %s characters; at most %s are allowed. Read it with %s.",
 			b.name, brief.Thousands(n), brief.Thousands(maxChars), kept.Call(1))})
 	}
@@ -100,13 +102,13 @@ func (b *bounds) keep(text string) KeptResult {
 
 // cut moves the text of r to the store if it is too long, and leaves its first
 // page, with a marker that says how to read on.
-func (b *bounds) cut(r *ToolResult, maxChars int) bool {
+func (b *bounds) cut(r *domain.ToolResult, maxChars int) bool {
 	var texts []string
-	chars, all, content := 0, 0, []Content{{Type: TextContent}}
+	chars, all, content := 0, 0, []domain.Content{{Type: domain.TextContent}}
 	for _, block := range r.Content {
 		n := utf8.RuneCountInString(block.Text)
 		chars += n
-		if block.Type == TextContent || len(block.Text) > maxChars { // also a document that is too long by itself
+		if block.Type == domain.TextContent || len(block.Text) > maxChars { // also a document that is too long by itself
 			texts = append(texts, block.Text)
 			all += n
 		} else {
@@ -123,7 +125,7 @@ func (b *bounds) cut(r *ToolResult, maxChars int) bool {
 	content[0].Text = first + closing + fmt.Sprintf("\n\n[Output truncated: showing %s of %s characters from %s. Page 1 of %d; to read on: %s]",
 		brief.Thousands(utf8.RuneCountInString(first)), brief.Thousands(all), b.name, kept.Pages, kept.Call(2))
 	r.Content = content
-	if failure, ok := r.Results.(failureEnvelope); ok {
+	if failure, ok := r.Results.(domain.FailureEnvelope); ok {
 		failure.Message = content[0].Text
 		r.Results = failure
 	} else if r.Results != nil {
@@ -143,13 +145,13 @@ type truncatedResults struct {
 // replace puts a pointer to the store in place of structured content. One
 // that would not fit the tool's output schema becomes a tool execution error,
 // which clients do not hold to the schema.
-func (b *bounds) replace(r *ToolResult, kept KeptResult) {
+func (b *bounds) replace(r *domain.ToolResult, kept KeptResult) {
 	if !b.strict || r.IsError {
 		r.Results = truncatedResults{true, kept.ID, kept.Pages, "The result is too long for one answer; read it with " + kept.Call(1) + "."}
 		return
 	}
 	r.IsError, r.Extra = true, rawjson.Without(r.Extra, "isError")
-	r.Results = failureEnvelope{
+	r.Results = domain.FailureEnvelope{
 		IsError: true, ErrorType: "too_large", Message: "the result is too long for one answer", Hint: "Read on as the text says, or ask for less.",
 	}
 }

@@ -1,4 +1,4 @@
-package domain
+package call
 
 import (
 	"context"
@@ -8,31 +8,33 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/toolserver/toolserver/domain"
 )
 
-func fine(context.Context) (ToolResult, error) { return Text("fine"), nil }
+func fine(context.Context) (domain.ToolResult, error) { return domain.Text("fine"), nil }
 
 // changing is a source that changes when it is told to.
 type changing struct {
 	name    string
-	offer   atomic.Pointer[Offer]
+	offer   atomic.Pointer[domain.Offer]
 	changed func()
 	closed  atomic.Int32
 }
 
 func (s *changing) Name() string            { return s.name }
-func (s *changing) Offer() Offer            { return *s.offer.Load() }
+func (s *changing) Offer() domain.Offer     { return *s.offer.Load() }
 func (s *changing) OnChange(changed func()) { s.changed = changed }
 func (s *changing) Close() error            { s.closed.Add(1); return nil }
 
-func (s *changing) now(tools ...Tool) {
-	s.offer.Store(&Offer{Tools: tools, Open: true})
+func (s *changing) now(tools ...domain.Tool) {
+	s.offer.Store(&domain.Offer{Tools: tools, Open: true})
 	if s.changed != nil {
 		s.changed()
 	}
 }
 
-func names(tools []*Tool) (all []string) {
+func names(tools []*domain.Tool) (all []string) {
 	for _, t := range tools {
 		name := t.Name
 		if t.Disabled {
@@ -44,12 +46,12 @@ func names(tools []*Tool) (all []string) {
 }
 
 func TestSources(t *testing.T) {
-	r, err := NewRegistry(tool("a", fine))
+	r, err := domain.NewRegistry(tool("a", fine))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var changes []Change
-	stop := r.OnChange(func(c Change) { changes = append(changes, c) })
+	var changes []domain.Change
+	stop := r.OnChange(func(c domain.Change) { changes = append(changes, c) })
 	up := &changing{name: "up"}
 	up.now(tool("b", fine), tool("c", fine))
 	noText := tool("x", fine)
@@ -68,7 +70,7 @@ func TestSources(t *testing.T) {
 		{"disable", func() { r.Disable("a") }, "a- b", true},
 		{"enable", func() { r.Enable("a") }, "a b", true},
 		{"settings", func() {
-			r.Configure(Settings{Tools: map[string]Override{"b": {Rename: "bee", Description: "Hums.", Groups: []string{"g"}, Timeout: time.Minute, Confirm: true}, "a": {Enabled: new(false)}, "later": {Enabled: new(false)}}})
+			r.Configure(domain.Settings{Tools: map[string]domain.Override{"b": {Rename: "bee", Description: "Hums.", Groups: []string{"g"}, Timeout: time.Minute, Confirm: true}, "a": {Enabled: new(false)}, "later": {Enabled: new(false)}}})
 		}, "a bee", true}, // a was enabled at run time
 		{"renamed, at run time", func() { r.Disable("bee") }, "a bee-", true},
 		{"of a tool that comes later", func() { up.now(tool("b", fine), tool("later", fine)) }, "a bee- later-", true},
@@ -93,7 +95,7 @@ func TestSources(t *testing.T) {
 				t.Errorf("missing:\n%s", got)
 			}
 		case "settings":
-			if why := r.Catalog().Why(Principal{Groups: []string{"g"}}, "b"); !strings.Contains(why, "renames it to bee") {
+			if why := r.Catalog().Why(domain.Principal{Groups: []string{"g"}}, "b"); !strings.Contains(why, "renames it to bee") {
 				t.Errorf("b: %s", why)
 			}
 			bee, _ := r.Get("bee")
@@ -102,7 +104,7 @@ func TestSources(t *testing.T) {
 			}
 		}
 	}
-	if err := r.Enable("zz"); CodeOf(err) != CodeToolNotFound {
+	if err := r.Enable("zz"); domain.CodeOf(err) != domain.CodeToolNotFound {
 		t.Errorf("unknown: %v", err)
 	}
 	stop()
@@ -111,7 +113,7 @@ func TestSources(t *testing.T) {
 	if changes != nil {
 		t.Error("notified after stop")
 	}
-	if _, err := NewRegistry(tool("a", fine), tool("a", fine)); err == nil {
+	if _, err := domain.NewRegistry(tool("a", fine), tool("a", fine)); err == nil {
 		t.Error("a name was taken twice")
 	}
 }
@@ -119,20 +121,20 @@ func TestSources(t *testing.T) {
 // TestUntouched checks that what has not changed stays the same item, so that
 // nobody who holds it has to start again.
 func TestUntouched(t *testing.T) {
-	resource := Resource{URI: "x://a", Name: "a", Read: func(context.Context, Location) ([]Content, error) { return nil, nil }}
-	r, _ := NewRegistry(tool("a", fine))
-	r.Register(FixedSource("docs", Offer{Resources: []Resource{resource}}, nil))
-	before, _, err := r.Catalog().FindResource(Principal{}, "x://a")
+	resource := domain.Resource{URI: "x://a", Name: "a", Read: func(context.Context, domain.Location) ([]domain.Content, error) { return nil, nil }}
+	r, _ := domain.NewRegistry(tool("a", fine))
+	r.Register(domain.FixedSource("docs", domain.Offer{Resources: []domain.Resource{resource}}, nil))
+	before, _, err := r.Catalog().FindResource(domain.Principal{}, "x://a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Configure(Settings{Tools: map[string]Override{"a": {Enabled: new(false)}}, Resources: map[string]Override{"a": {}}})
-	r.Register(FixedSource("built-in", Offer{Tools: []Tool{tool("other", fine)}}, nil))
-	if after, _, _ := r.Catalog().FindResource(Principal{}, "x://a"); after != before {
+	r.Configure(domain.Settings{Tools: map[string]domain.Override{"a": {Enabled: new(false)}}, Resources: map[string]domain.Override{"a": {}}})
+	r.Register(domain.FixedSource("built-in", domain.Offer{Tools: []domain.Tool{tool("other", fine)}}, nil))
+	if after, _, _ := r.Catalog().FindResource(domain.Principal{}, "x://a"); after != before {
 		t.Error("the resource is another one after a change of tools")
 	}
-	r.Configure(Settings{Resources: map[string]Override{"a": {Groups: []string{"g"}}}})
-	if _, _, err := r.Catalog().FindResource(Principal{}, "x://a"); err == nil {
+	r.Configure(domain.Settings{Resources: map[string]domain.Override{"a": {Groups: []string{"g"}}}})
+	if _, _, err := r.Catalog().FindResource(domain.Principal{}, "x://a"); err == nil {
 		t.Error("the resource is still for everyone")
 	}
 }
@@ -142,8 +144,12 @@ func TestUntouched(t *testing.T) {
 func TestClosedWhenUnused(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	up := &changing{name: "up"}
-	up.now(tool("wait", func(context.Context) (ToolResult, error) { close(entered); <-release; return Text("done"), nil }))
-	exec := executor(t, Settings{}, nil)
+	up.now(tool("wait", func(context.Context) (domain.ToolResult, error) {
+		close(entered)
+		<-release
+		return domain.Text("done"), nil
+	}))
+	exec := executor(t, domain.Settings{}, nil)
 	exec.Registry.Register(up)
 	ended := make(chan error)
 	go func() {
@@ -155,7 +161,7 @@ func TestClosedWhenUnused(t *testing.T) {
 	next.now()
 	exec.Registry.Register(next)
 	for range 3 {
-		exec.Registry.Configure(Settings{})
+		exec.Registry.Configure(domain.Settings{})
 	}
 	if up.closed.Load() != 0 {
 		t.Error("closed under a call")
@@ -173,7 +179,7 @@ func TestClosedWhenUnused(t *testing.T) {
 
 // TestChangingUnderLoad has sources come, change and go while calls are made.
 func TestChangingUnderLoad(t *testing.T) {
-	exec := executor(t, Settings{}, nil, tool("steady", fine))
+	exec := executor(t, domain.Settings{}, nil, tool("steady", fine))
 	stop := make(chan struct{})
 	callers := make(chan error, 4)
 	for range cap(callers) {

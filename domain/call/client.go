@@ -1,4 +1,4 @@
-package domain
+package call
 
 import (
 	"cmp"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/toolserver/toolserver/domain"
 )
 
 // Client is the client of a call: it can be informed, and asked, while the call
@@ -166,17 +168,17 @@ func callOf(ctx context.Context) *Call {
 	if c, ok := ctx.Value(callKey{}).(*Call); ok {
 		return c
 	}
-	return &Call{catalog: &Catalog{}, client: ProgressFunc(nil)}
+	return &Call{catalog: &domain.Catalog{}, client: ProgressFunc(nil)}
 }
 
 // WithoutSecrets returns JSON without the secrets that results of the call that ctx belongs to
 // must not have, for what changes it beyond recognition.
 func WithoutSecrets(ctx context.Context, raw json.RawMessage) json.RawMessage {
-	return callOf(ctx).catalog.redactor.JSON(raw)
+	return callOf(ctx).catalog.Redactor.JSON(raw)
 }
 
 // SessionOf returns the session of the call that ctx belongs to.
-func SessionOf(ctx context.Context) Session { return callOf(ctx).Session }
+func SessionOf(ctx context.Context) domain.Session { return callOf(ctx).Session }
 
 // Previewed returns the [Tool.Preview] that a person has agreed to in the call that ctx belongs to; "" if none was asked. A
 // handler does nothing else than that says.
@@ -186,7 +188,7 @@ func Previewed(ctx context.Context) string { return callOf(ctx).previewed }
 // It does nothing if the caller did not ask for progress.
 func ReportProgress(ctx context.Context, p Progress) {
 	if c := callOf(ctx); c.client.WantsProgress() && ctx.Err() == nil {
-		p.Message = c.catalog.redactor.Text(p.Message)
+		p.Message = c.catalog.Redactor.Text(p.Message)
 		c.client.Progress(p)
 	}
 }
@@ -198,7 +200,7 @@ func WantsProgress(ctx context.Context) bool { return callOf(ctx).client.WantsPr
 // asked for messages of that level.
 func Log(ctx context.Context, m LogMessage) {
 	if c := callOf(ctx); ctx.Err() == nil {
-		m.Logger, m.Data = c.catalog.redactor.Text(m.Logger), c.catalog.redactor.Value(m.Data)
+		m.Logger, m.Data = c.catalog.Redactor.Text(m.Logger), c.catalog.Redactor.Value(m.Data)
 		c.client.Log(m)
 	}
 }
@@ -242,14 +244,14 @@ func Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json
 		if raw, ok := req.Params.(json.RawMessage); ok && (len(raw) == 0 || string(raw) == "null") {
 			req.Params = nil // or it would be written as null, which is not valid
 		}
-		req.Params = c.catalog.redactor.Value(req.Params)
+		req.Params = c.catalog.Redactor.Value(req.Params)
 		clean[name] = req
 	}
 	var answers map[string]json.RawMessage
 	err := c.suspended(ctx, askTime, func(asking context.Context) (err error) {
 		answers, err = c.client.Ask(asking, clean)
 		if err != nil && errors.Is(context.Cause(asking), errNoAnswer) {
-			err = Errorf(CodeTimeout, "%s: the client did not answer a question within %v", c.Name, askTime)
+			err = domain.Errorf(domain.CodeTimeout, "%s: the client did not answer a question within %v", c.Name, askTime)
 		}
 		return err
 	})
@@ -293,8 +295,8 @@ func Await(ctx context.Context, done <-chan struct{}, atMost time.Duration) (ok 
 var errNoAnswer = errors.New("no answer")
 
 // cannotAsk returns the error of a call that needs a client that can be asked.
-func cannotAsk(method, problem string) *Error {
-	e := &Error{Code: CodeMissingCapability, Message: problem, Hint: "Use a client that supports it, or another tool."}
+func cannotAsk(method, problem string) *domain.Error {
+	e := &domain.Error{Code: domain.CodeMissingCapability, Message: problem, Hint: "Use a client that supports it, or another tool."}
 	if capability := CapabilityOf(method); capability != "" {
 		modes := map[string]any{}
 		if method == AskURL {
@@ -383,7 +385,7 @@ func elicit(ctx context.Context, name string, req InputRequest) (a ElicitationAn
 		return a, err
 	}
 	if err := json.Unmarshal(answers[name], &a); err != nil {
-		return a, Errorf(CodeExecutionFailed, "the client's answer to %q: %w", name, err)
+		return a, domain.Errorf(domain.CodeExecutionFailed, "the client's answer to %q: %w", name, err)
 	}
 	return a, nil
 }

@@ -1,4 +1,4 @@
-package domain
+package call
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/toolserver/toolserver/domain"
 )
 
 // clock limits the time of a call. It can be paused while a person is asked.
@@ -114,19 +116,19 @@ func (o overrun) hint() string {
 }
 
 // failure returns the error of a call whose handler had nothing to answer.
-func (o overrun) failure() *Error {
-	return &Error{Code: CodeTimeout, Message: o.name + " " + o.String(), Hint: o.hint(), Data: map[string]any{"timeout_s": o.limit.Seconds()}}
+func (o overrun) failure() *domain.Error {
+	return &domain.Error{Code: domain.CodeTimeout, Message: o.name + " " + o.String(), Hint: o.hint(), Data: map[string]any{"timeout_s": o.limit.Seconds()}}
 }
 
 // partial returns what a handler answered when the time was up, with why there is no
 // more. Clip shortens text.
-func (o overrun) partial(r ToolResult, clip func(string, int) string) ToolResult {
+func (o overrun) partial(r domain.ToolResult, clip func(string, int) string) domain.ToolResult {
 	note := "[" + o.String() + "]"
 	r.IsError = true
-	r.Content = append(slices.Clip(r.Content), Content{Type: TextContent, Text: "\n" + note})
-	e, ok := r.Results.(failureEnvelope)
+	r.Content = append(slices.Clip(r.Content), domain.Content{Type: domain.TextContent, Text: "\n" + note})
+	e, ok := r.Results.(domain.FailureEnvelope)
 	if r.Results == nil {
-		e, ok = failureEnvelope{IsError: true, Message: clip(r.firstText(), maxErrorText)}, true
+		e, ok = domain.FailureEnvelope{IsError: true, Message: clip(r.FirstText(), domain.MaxErrorText)}, true
 	}
 	if ok {
 		e.ErrorType, e.Message, e.Hint = TimedOut, e.Message+"\n"+note, o.hint()

@@ -1,4 +1,4 @@
-package domain
+package call
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
@@ -44,13 +45,13 @@ const maxQuestion = 64 << 10
 
 // consult asks a person to agree to the call. The refusal is what the call is
 // answered with if they do not.
-func (c *Call) consult(ctx context.Context, q question) (answer string, refusal *ToolResult, err error) {
+func (c *Call) consult(ctx context.Context, q question) (answer string, refusal *domain.ToolResult, err error) {
 	text, refusal, err := c.question(ctx, q)
 	if err != nil || refusal != nil {
 		return "", refusal, err
 	}
 	if len(text) > maxQuestion {
-		refused := Failure("too_large", fmt.Sprintf("%s was not run: a person has to agree to it, and the question would have %d bytes; "+
+		refused := domain.Failure("too_large", fmt.Sprintf("%s was not run: a person has to agree to it, and the question would have %d bytes; "+
 			"at most %d are shown, and nothing is left out", c.Name, len(text), maxQuestion), "Do it in several smaller calls.")
 		return "", &refused, nil
 	}
@@ -76,7 +77,7 @@ func (c *Call) consult(ctx context.Context, q question) (answer string, refusal 
 	if q.refused != "" {
 		problem += " (it needs what policy does not allow: " + q.refused + ")"
 	}
-	refused := Failure("denied", problem, "Ask the user what to do instead; do not try the same call again.")
+	refused := domain.Failure("denied", problem, "Ask the user what to do instead; do not try the same call again.")
 	return answer, &refused, nil
 }
 
@@ -111,16 +112,16 @@ func sessionChoice(what string) json.RawMessage {
 
 // question returns what a person is asked. Secrets are taken out before what is
 // odd is spelled out, which would hide them from the redactor.
-func (c *Call) question(ctx context.Context, q question) (text string, refusal *ToolResult, err error) {
+func (c *Call) question(ctx context.Context, q question) (text string, refusal *domain.ToolResult, err error) {
 	var b bytes.Buffer
 	if q.refused != "" {
-		b.WriteString("Policy does not allow this: " + Visible(c.catalog.redactor.Text(q.refused)) + ". ")
+		b.WriteString("Policy does not allow this: " + Visible(c.catalog.Redactor.Text(q.refused)) + ". ")
 	}
 	if c.Tool.Preview != nil {
 		text, refusal, err = c.Tool.Preview(ctx, c.args)
 		c.previewed = text
 		b.WriteString("Allow " + c.Name + "?\n")
-		for line := range strings.Lines(c.catalog.redactor.Text(text)) {
+		for line := range strings.Lines(c.catalog.Redactor.Text(text)) {
 			b.WriteString(Visible(strings.TrimSuffix(line, "\n")) + "\n")
 		}
 		return b.String(), refusal, err
@@ -133,7 +134,7 @@ func (c *Call) question(ctx context.Context, q question) (text string, refusal *
 	}
 	var call bytes.Buffer
 	call.WriteString("Allow " + c.Name + " with ")
-	if err := appendReadable(&call, c.catalog.redactor.JSON(args)); err != nil {
+	if err := appendReadable(&call, c.catalog.Redactor.JSON(args)); err != nil {
 		return "", nil, err
 	}
 	return b.String() + Visible(call.String()+"?"), nil, nil

@@ -1,10 +1,11 @@
-package domain
+package call
 
 import (
 	"context"
 	"errors"
 	"sync"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/share"
 )
 
@@ -18,7 +19,7 @@ type slots struct {
 }
 
 // configure changes the limits for calls to come.
-func (s *slots) configure(l *Limits) {
+func (s *slots) configure(l *domain.Limits) {
 	s.principals.Resize(0, int64(l.PerPrincipal))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,7 +33,7 @@ func (s *slots) configure(l *Limits) {
 }
 
 // of returns the slots of a tool, nil if they are not limited.
-func (s *slots) of(tool *Tool) *share.Pool {
+func (s *slots) of(tool *domain.Tool) *share.Pool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.perTool <= 0 || tool == nil {
@@ -68,10 +69,10 @@ func (c *Call) takeSlots(ctx context.Context) error {
 	for {
 		switch err := first.Acquire(waiting, c.owner(), 1); {
 		case errors.Is(err, errBusy):
-			return &Error{Code: CodeBusy, Message: c.Name + ": the server is busy with other calls", Hint: "Call it again a little later.",
+			return &domain.Error{Code: domain.CodeBusy, Message: c.Name + ": the server is busy with other calls", Hint: "Call it again a little later.",
 				Data: map[string]any{"waited_s": wait.Seconds()}}
 		case err != nil:
-			return canceled(c.Name, ctx)
+			return domain.Canceled(c.Name, ctx)
 		case second == nil || second.TryAcquire(c.owner(), 1):
 			c.held.pools = taken
 			return nil

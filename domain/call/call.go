@@ -1,4 +1,7 @@
-package domain
+// Package call runs what callers ask for: a tool, a resource, a prompt or a completion. Every
+// such request is a [Call] that goes through the stages of the [Executor], and handlers reach
+// their call through the context.
+package call
 
 import (
 	"context"
@@ -6,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
 )
 
@@ -16,13 +20,13 @@ import (
 type Call struct {
 	Method  string // of MCP, such as tools/call
 	Name    string // for messages and the log: the tool's name, "prompt x"
-	Session Session
-	Tool    *Tool           // nil if it is not a tool, or not found yet
+	Session domain.Session
+	Tool    *domain.Tool    // nil if it is not a tool, or not found yet
 	Raw     json.RawMessage // arguments of a tool, as they came
-	Record  CallRecord
+	Record  Record
 
 	exec    *Executor
-	catalog *Catalog
+	catalog *domain.Catalog
 	client  Client
 
 	find  func(*Call) error                             // finds the item, if the principal may use it, and sets
@@ -32,7 +36,7 @@ type Call struct {
 
 	context   callContext             // of its handler; here, so that it takes no memory of its own
 	cancel    context.CancelCauseFunc // see [ExecuteToolCommand]
-	args      Arguments               // of a tool, once they are checked
+	args      domain.Arguments        // of a tool, once they are checked
 	held      held
 	answered  atomic.Bool
 	clock     clock
@@ -47,9 +51,9 @@ type Call struct {
 // outcome is the answer to a request that did not fail. What is set depends on
 // the kind of the request.
 type outcome struct {
-	Tool        ToolResult   // of a tool; of a resource, its document as content
-	Prompt      PromptResult // of a prompt
-	Completions Completions
+	Tool        domain.ToolResult   // of a tool; of a resource, its document as content
+	Prompt      domain.PromptResult // of a prompt
+	Completions domain.Completions
 }
 
 // start takes a call from begin to end. It returns with the work, while done is
@@ -57,7 +61,7 @@ type outcome struct {
 func (c *Call) start(ctx context.Context) {
 	defer func() {
 		c.held.give(c.owner())
-		c.exec.Registry.release(c.catalog) // its sources may be closed from now on
+		c.exec.Registry.Release(c.catalog) // its sources may be closed from now on
 	}()
 	var out outcome
 	err := c.admit(ctx)
@@ -83,10 +87,10 @@ const maxNested = 4
 // it does not wait for a slot. The result is neither redacted nor bounded, since
 // the outer one will be. The error is an [*Error], or an [*InputRequired] that is
 // to be returned as it is.
-func CallTool(ctx context.Context, name string, args json.RawMessage) (ToolResult, error) {
+func CallTool(ctx context.Context, name string, args json.RawMessage) (domain.ToolResult, error) {
 	outer := callOf(ctx)
 	if outer.exec == nil {
-		return ToolResult{}, Errorf(CodeInternal, "%s is called outside any call", brief.Name(name))
+		return domain.ToolResult{}, domain.Errorf(domain.CodeInternal, "%s is called outside any call", brief.Name(name))
 	}
 	c := &Call{
 		Method: outer.Method, Name: brief.Name(name), Session: outer.Session, Raw: args,
@@ -94,15 +98,15 @@ func CallTool(ctx context.Context, name string, args json.RawMessage) (ToolResul
 	}
 	out, err := c.within(ctx)
 	if err != nil && !isInputRequired(err) {
-		err = publicError(c.Name, err)
+		err = domain.PublicError(c.Name, err)
 	}
 	return out.Tool, err
 }
 
 // Permits reports whether the caller of the call that ctx belongs to may call a tool, and policy allows it with args.
-func Permits(ctx context.Context, name string, args Arguments) bool {
+func Permits(ctx context.Context, name string, args domain.Arguments) bool {
 	c := callOf(ctx)
-	t, err := c.catalog.findTool(c.Session.Principal, name)
+	t, err := c.catalog.FindTool(c.Session.Principal, name)
 	if err != nil || t.Explain == nil {
 		return err == nil
 	}
@@ -121,11 +125,11 @@ func (c *Call) within(ctx context.Context) (outcome, error) {
 		holdsSlot = holdsSlot || at.Tool == c.Tool
 	}
 	if depth > maxNested {
-		return outcome{}, Errorf(CodeExecutionFailed, "%s: calls within calls are nested more than %d deep", c.Name, maxNested)
+		return outcome{}, domain.Errorf(domain.CodeExecutionFailed, "%s: calls within calls are nested more than %d deep", c.Name, maxNested)
 	}
 	if pool := c.exec.slots.of(c.Tool); pool != nil && !holdsSlot {
 		if !pool.TryAcquire(c.owner(), 1) {
-			return outcome{}, &Error{Code: CodeBusy, Message: c.Name + ": its limit of concurrent calls is reached", Hint: "Call it again a little later."}
+			return outcome{}, &domain.Error{Code: domain.CodeBusy, Message: c.Name + ": its limit of concurrent calls is reached", Hint: "Call it again a little later."}
 		}
 		defer pool.Release(c.owner(), 1)
 	}
