@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// measureExecutor runs the benchmarks of package domain, which count
+// measureExecutor runs the benchmarks of the executor, which count
 // allocations, too.
 func measureExecutor(ctx context.Context, l *lab) error {
 	out, err := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^Benchmark(StartEcho|CallEcho|InvalidArguments)$",
-		"-benchmem", "-benchtime", l.time.String(), "-count", strconv.Itoa(l.rounds), "./domain").CombinedOutput()
+		"-benchmem", "-benchtime", l.time.String(), "-count", strconv.Itoa(l.rounds), "./domain/call").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go test: %w\n%s", err, out)
 	}
