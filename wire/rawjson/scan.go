@@ -119,6 +119,9 @@ func Object(data []byte, visit func(name, value []byte) error) error {
 // Member returns the value of a member of the object in data, or nil if there is
 // none or data is no object.
 func Member(data []byte, member string) (found []byte) {
+	if len(data) == 0 {
+		return nil
+	}
 	err := Object(data, func(name, value []byte) error {
 		if string(name) == member {
 			found = value
@@ -178,8 +181,17 @@ type scanner struct {
 }
 
 // fail says where data stops being JSON, and what was expected there.
-func (s *scanner) fail(want string) error {
-	return fmt.Errorf("not JSON at byte %d: expected %s", s.pos, want)
+func (s *scanner) fail(want string) error { return &syntaxError{s.pos, want} }
+
+// syntaxError says where data stops being JSON. Its text is made when somebody reads it: many
+// calls ask only whether there is a value.
+type syntaxError struct {
+	offset int    // of the offending byte, from 0
+	want   string // what was expected there
+}
+
+func (e *syntaxError) Error() string {
+	return fmt.Sprintf("not JSON at byte %d: expected %s", e.offset, e.want)
 }
 
 // whole steps over the one value that data consists of.
