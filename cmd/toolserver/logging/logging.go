@@ -49,8 +49,9 @@ func New(c config.Logging, stderr io.Writer) (*Logger, error) {
 		enc.EncodeDuration = zapcore.StringDurationEncoder
 		encoder = zapcore.NewJSONEncoder(enc)
 	}
-	w := newWriter(output(out), droppedEntry(encoder))
-	l.free = append(l.free, w.close)
+	write, free := output(out)
+	w := newWriter(write, droppedEntry(encoder))
+	l.free = append(l.free, free, w.close)
 	l.Logger = zap.New(zapcore.NewCore(encoder, w, level), zap.Hooks(func(e zapcore.Entry) error {
 		if e.Level >= zapcore.WarnLevel {
 			return w.Sync()

@@ -16,38 +16,47 @@ func reportLost(lines int) []byte { return fmt.Appendf(nil, "dropped %d\n", line
 
 // TestLogNotRead logs more than a pipe and the buffer hold, and then reads it.
 func TestLogNotRead(t *testing.T) {
-	r, out, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	defer out.Close()
-	w := newWriter(output(out), reportLost)
-	line := []byte(strings.Repeat("x", 999) + "\n")
-	logged := 3 * maxLogPending / len(line)
-	for range logged {
-		w.Write(line)
-		w.Sync()
-	}
-	read, lines := 0, bufio.NewReader(r)
-	for {
-		text, err := lines.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		if count, ok := strings.CutPrefix(text, "dropped "); ok {
-			dropped, err := strconv.Atoi(strings.TrimSpace(count))
-			if err != nil || dropped == 0 || read+dropped != logged {
-				t.Errorf("%d lines read, %d dropped, %v; %d were logged", read, dropped, err, logged)
+	for _, direct := range []bool{true, false} {
+		t.Run(fmt.Sprintf("direct %t", direct), func(t *testing.T) {
+			r, out, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
 			}
-			break
-		}
-		if text != string(line) {
-			t.Fatalf("got the line %q", text)
-		}
-		read++
+			defer r.Close()
+			defer out.Close()
+			write, free := output(out)
+			if !direct {
+				write, free = output(struct{ io.Writer }{out})
+			}
+			defer free()
+			w := newWriter(write, reportLost)
+			line := []byte(strings.Repeat("x", 999) + "\n")
+			logged := 3 * maxLogPending / len(line)
+			for range logged {
+				w.Write(line)
+				w.Sync()
+			}
+			read, lines := 0, bufio.NewReader(r)
+			for {
+				text, err := lines.ReadString('\n')
+				if err != nil {
+					t.Fatal(err)
+				}
+				if count, ok := strings.CutPrefix(text, "dropped "); ok {
+					dropped, err := strconv.Atoi(strings.TrimSpace(count))
+					if err != nil || dropped == 0 || read+dropped != logged {
+						t.Errorf("%d lines read, %d dropped, %v; %d were logged", read, dropped, err, logged)
+					}
+					break
+				}
+				if text != string(line) {
+					t.Fatalf("got the line %q", text)
+				}
+				read++
+			}
+			w.close()
+		})
 	}
-	w.close()
 }
 
 // TestLogFails drops what cannot be written, and goes on in a line of its own.
@@ -84,7 +93,8 @@ func TestLogFails(t *testing.T) {
 func TestLogStuck(t *testing.T) {
 	r, out := io.Pipe()
 	defer r.Close()
-	w := newWriter(output(out), reportLost)
+	write, _ := output(out)
+	w := newWriter(write, reportLost)
 	w.Write([]byte("line\n"))
 	w.close()
 }

@@ -124,14 +124,17 @@ func (w *writer) wrote(n int, err error) {
 
 func lineCount(p []byte) int { return bytes.Count(p, []byte{'\n'}) }
 
-// output returns what writes to out without blocking.
-func output(out io.Writer) func(b []byte) (int, error) {
+// output returns what writes to out without blocking, and what frees it.
+func output(out io.Writer) (write func(b []byte) (int, error), free func()) {
 	if f, ok := out.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			return f.Write
+			return f.Write, func() {}
+		}
+		if write, free, ok := nonblocking(f); ok {
+			return write, free
 		}
 	}
-	return inBackground(out)
+	return inBackground(out), func() {}
 }
 
 // inBackground returns what writes to something that may block, a batch at a
