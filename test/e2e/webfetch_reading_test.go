@@ -194,16 +194,21 @@ func TestWebFetchHostileMemory(t *testing.T) {
 	t.Parallel()
 	page := "<b><i><u><s><em><strong><code><big>" + strings.Repeat("<p>x", 480_000)
 	site := serveSite(t, map[string]http.HandlerFunc{"/": body("text/html", page)})
-	c := openFetch(t, "", site)
-	c.fetched(site, "maxChars", 10) // what every page costs
-	before := c.peak()
-	for _, args := range [][]any{{"format", "markdown"}, {"content", "article"}, {"content", "article", "format", "markdown"}} {
-		c.fetched(site, append(args, "maxChars", 1000)...)
+	grown := 0
+	for range 3 { // servers: on a busy machine the collector comes late
+		c := openFetch(t, "", site)
+		c.fetched(site, "maxChars", 10) // what every page costs
+		before := c.peak()
+		for _, args := range [][]any{{"format", "markdown"}, {"content", "article"}, {"content", "article", "format", "markdown"}} {
+			c.fetched(site, append(args, "maxChars", 1000)...)
+		}
+		grown = c.peak() - before
+		c.ping()
+		if grown <= 64<<10 {
+			return
+		}
 	}
-	if grown := c.peak() - before; grown > 100<<10 { // 42 MB, and twice that where the collector comes late on a busy machine
-		t.Errorf("memory grew by %d kB", grown)
-	}
-	c.ping()
+	t.Errorf("memory grew by %d kB", grown)
 }
 
 // TestWebFetchUnreadable says in words what to do about content that cannot be read.

@@ -53,8 +53,9 @@ const oleMagic = "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"
 
 // signature tells a type, as a row of kinds.txt.
 type signature struct {
-	at                int
-	magic, extensions string
+	at         int
+	magic      string
+	extensions []string // none for any
 	Type
 }
 
@@ -85,7 +86,7 @@ var types = sync.OnceValue(func() (tables [2][]*signature) {
 			t.remedy = f[6]
 		}
 		t.Format, _, _ = strings.Cut(strings.TrimPrefix(f[2], "."), " ")
-		tables[text] = append(tables[text], &signature{at, magic, f[2], t})
+		tables[text] = append(tables[text], &signature{at, magic, strings.Fields(f[2]), t})
 	}
 	return tables
 })
@@ -108,7 +109,7 @@ func DetectText(name string, head []byte) Type {
 func find(table []*signature, name, mime, head string, accept func(Type) bool) Type {
 	ext := strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))
 	for _, s := range table {
-		named := s.extensions == "" || mime == s.MIME || slices.Contains(strings.Fields(s.extensions), ext)
+		named := len(s.extensions) == 0 || mime == s.MIME || slices.Contains(s.extensions, ext)
 		if named && len(head) >= s.at && matches(head[s.at:], s.magic) && accept(s.Type) {
 			return s.Type
 		}

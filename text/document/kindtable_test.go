@@ -11,7 +11,7 @@ func TestTables(t *testing.T) {
 	for _, table := range types() {
 		for _, s := range table {
 			rows++
-			if s.Kind <= Other || s.Kind > Binary || !strings.Contains(s.MIME, "/") || s.Name == "" || s.magic == "" && s.extensions == "" {
+			if s.Kind <= Other || s.Kind > Binary || !strings.Contains(s.MIME, "/") || s.Name == "" || s.magic == "" && len(s.extensions) == 0 {
 				t.Errorf("%+v", s)
 			}
 			words := strings.Fields(s.remedy)
