@@ -45,6 +45,7 @@ type Config struct {
 	Prompts          map[string]Offer             `yaml:"prompts" keys:"prompt"`
 	Limits           domain.Limits                `yaml:"limits"`
 	Errors           string                       `yaml:"errors" enum:"jsonrpc|result"`
+	Protocol         server.Protocol              `yaml:"protocol"`
 	Logging          Logging                      `yaml:"logging"`
 	Users            map[string]User              `yaml:"users"`
 	Compliance       Compliance                   `yaml:"compliance"`
@@ -158,6 +159,7 @@ func Default() Config {
 		Anthropic: anthropic.DefaultOptions(),
 		Discovery: domain.Discovery{Mode: "auto", Limit: 40},
 		Errors:    "jsonrpc",
+		Protocol:  server.DefaultProtocol(),
 		Logging:   Logging{Level: "info", Format: "console", Record: true},
 	}
 }

@@ -101,6 +101,11 @@ func (x *exchange) check() *jsonrpc.Error {
 		wrong = x.meta.modern
 	case mcp.MethodSubscriptionsListen, mcp.MethodServerDiscover:
 		wrong = !x.meta.modern
+	case mcp.MethodToolsCall:
+	default:
+		if err := x.checkExtension(); err != nil {
+			return err
+		}
 	}
 	if wrong {
 		return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "%s is not a method of this protocol version", brief.Name(x.Method))

@@ -100,9 +100,13 @@ func (h *httpHandler) modernPost(r *http.Request, msg *message) (bool, *jsonrpc.
 // (SEP-2243), so that proxies can go by them.
 func (s *Server) checkHeaders(header http.Header, msg *message) *jsonrpc.Error {
 	name, named := "", mcp.MethodRequiresNameHeader(mcp.MCPMethod(msg.Method))
-	if named {
+	place, extends := extensionOf(msg.Method)
+	if named = named || extends && extensions[place].header != ""; named {
 		target := msg.name
-		if msg.method == mcp.MethodResourcesRead {
+		switch {
+		case extends:
+			target = msg.taskID
+		case msg.method == mcp.MethodResourcesRead:
 			target = msg.uri
 		}
 		var err error

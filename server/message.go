@@ -18,6 +18,7 @@ type message struct {
 	jsonrpc.Message
 	method            mcp.MCPMethod // that of Message
 	name, uri, cursor json.RawMessage
+	taskID            json.RawMessage
 	arguments         json.RawMessage
 	inputResponses    json.RawMessage // answers to input requests, in protocol version 2026-07-28
 	requestState      json.RawMessage // what came with the input requests
@@ -54,6 +55,8 @@ func (r *message) param(name, value []byte) error {
 		r.name = value
 	case "uri":
 		r.uri = value
+	case "taskId":
+		r.taskID = value
 	case "cursor":
 		r.cursor = value
 	case "arguments":

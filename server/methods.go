@@ -162,10 +162,6 @@ func (x *exchange) setLogLevel() (reply, error) {
 	return emptyReply, nil
 }
 
-// capabilities are those of the server, in all protocol versions.
-const capabilities = `{"logging":{},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},` +
-	`"tools":{"listChanged":true},"completions":{}}`
-
 // initialize serves the handshake of protocol versions with sessions.
 func (x *exchange) initialize() (reply, error) {
 	var p struct {
@@ -181,7 +177,7 @@ func (x *exchange) initialize() (reply, error) {
 	x.meet(version)
 	return func(b []byte) []byte {
 		b = rawjson.AppendString(append(b, `{"protocolVersion":`...), version)
-		b = append(b, `,"capabilities":`+capabilities...)
+		b = append(append(b, `,"capabilities":`...), x.server.offering.Load().legacy...)
 		b = append(append(b, `,"serverInfo":`...), x.server.about...)
 		return append(appendOptional(b, "instructions", x.instructions()), '}')
 	}, nil
@@ -204,7 +200,7 @@ func (x *exchange) discover() (reply, error) {
 	}
 	return func(b []byte) []byte {
 		b = jsonrpc.AppendValue(append(b, `{"supportedVersions":`...), mcp.ValidProtocolVersions)
-		b = append(b, `,"capabilities":`+capabilities...)
+		b = append(append(b, `,"capabilities":`...), x.server.offering.Load().modern...)
 		b = appendOptional(b, "instructions", x.instructions())
 		return x.encoder().end(appendCaching(b, listTTL, x.server.opts.Places != nil), nil)
 	}, nil

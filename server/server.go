@@ -54,6 +54,7 @@ type Server struct {
 
 	opts     Options
 	exec     *call.Executor
+	offering atomic.Pointer[offering]
 	info     json.RawMessage // name and version
 	about    json.RawMessage // all of Options.Info
 	hub      hub
@@ -95,6 +96,7 @@ func New(exec *call.Executor, opts Options) *Server {
 		replays:  share.Store[string, *replay]{MaxSize: maxReplays, MaxAge: replayTime},
 		held:     share.NewPool(max(maxBytesHeld, 3*int64(opts.MaxMessageBytes)/2), 0),
 		requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0), watches: share.NewPool(maxWatched, 0)}
+	s.Offer(DefaultProtocol())
 	exec.Registry.OnChange(s.publish)
 	return s
 }

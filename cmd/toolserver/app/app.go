@@ -209,6 +209,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 	servers.Commit()
 	if s := a.serving.Load(); s.server != nil {
 		s.server.ErrorsAsResults.Store(cmp.Or(s.Errors, cfg.Errors) == "result")
+		s.server.Offer(cfg.Protocol)
 	}
 	if !tokens.Empty() {
 		a.hadTokens.Store(true)

@@ -125,6 +125,7 @@ func (a *App) serves(o ServeOptions) *serving {
 		SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.journal.log.Sync() },
 	})
 	s.server.ErrorsAsResults.Store(cmp.Or(o.Errors, cfg.Errors) == "result")
+	s.server.Offer(cfg.Protocol)
 	if o.HTTP != "" {
 		s.auth = newAuthenticator(a, o.Insecure)
 		if cfg.Server.PublicURL != "" {

@@ -1,0 +1,132 @@
+package server
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+	"github.com/toolserver/toolserver/wire/rawjson"
+)
+
+// Protocol says which extensions of the protocol clients are offered.
+type Protocol struct {
+	Extensions   Extensions `yaml:"extensions"`
+	Experimental bool       `yaml:"experimental"` // also those that are experiments
+}
+
+// Extensions switch single extensions.
+type Extensions struct {
+	Tasks bool `yaml:"tasks"`
+}
+
+// DefaultProtocol has every extension that is no experiment.
+func DefaultProtocol() Protocol { return Protocol{Extensions: Extensions{Tasks: true}} }
+
+// extension is a part of the protocol of its own, with methods for those who know
+// it (SEP-2133).
+type extension struct {
+	name     string // in protocol.extensions
+	id       string // in the capabilities of both sides
+	stage    string // experimental, beta or stable (SEP-3392)
+	settings string // that the server declares, a JSON object
+	methods  []string
+	header   string // the parameter that the header Mcp-Name repeats; empty for none
+	// declared rejects requests of clients that do not declare it, which they do in each request: it is
+	// none of protocol versions with sessions.
+	declared bool
+	purpose  string // for people
+	on       func(Extensions) bool
+}
+
+const stageExperimental = "experimental"
+
+// The methods of extensions.
+const (
+	methodTasksGet    = "tasks/get"
+	methodTasksUpdate = "tasks/update"
+	methodTasksCancel = "tasks/cancel"
+)
+
+// The places of extensions in the table.
+const (
+	extensionTasks = iota
+	extensionCount
+)
+
+var extensions = [extensionCount]extension{
+	extensionTasks: {
+		name: "tasks", id: "io.modelcontextprotocol/tasks", stage: "stable", settings: "{}", header: "taskId", declared: true,
+		methods: []string{methodTasksGet, methodTasksUpdate, methodTasksCancel},
+		purpose: "A call that takes long is answered with a handle, and goes on",
+		on:      func(s Extensions) bool { return s.Tasks },
+	},
+}
+
+// offering is what of the protocol clients are offered.
+type offering struct {
+	on             [extensionCount]bool
+	legacy, modern string // capabilities of the server
+}
+
+// capabilities are those of the server without extensions, in all protocol versions.
+const capabilities = `{"logging":{},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},` +
+	`"tools":{"listChanged":true},"completions":{}`
+
+// Offer says what clients are offered from now on.
+func (s *Server) Offer(p Protocol) {
+	o := offering{legacy: capabilities, modern: capabilities}
+	before := `,"extensions":{`
+	for i, e := range extensions {
+		if o.on[i] = e.on(p.Extensions) && (e.stage != stageExperimental || p.Experimental); o.on[i] {
+			declaration := `"` + e.id + `":` + e.settings
+			if o.modern += before + declaration; !e.declared {
+				o.legacy += before + declaration
+			}
+			before = ","
+		}
+	}
+	for _, c := range []*string{&o.legacy, &o.modern} {
+		*c += strings.Repeat("}", 1+strings.Count(*c, `"extensions":{`))
+	}
+	s.offering.Store(&o)
+}
+
+// extensionOf returns the place of the extension that a method belongs to.
+func extensionOf(method string) (place int, ok bool) {
+	place = slices.IndexFunc(extensions[:], func(e extension) bool { return slices.Contains(e.methods, method) })
+	return place, place >= 0
+}
+
+// uses reports whether a request may use an extension: whether the server offers it, and the
+// client declares it.
+func (in *incoming) uses(place int) bool {
+	return in.server.offering.Load().on[place] && rawjson.Member(rawjson.Member(in.meta.capabilities, "extensions"), extensions[place].id) != nil
+}
+
+// checkExtension holds a request to the extension that its method belongs to.
+func (x *exchange) checkExtension() *jsonrpc.Error {
+	place, ok := extensionOf(x.Method)
+	if !ok {
+		return nil
+	}
+	e := &extensions[place]
+	switch {
+	case !x.server.offering.Load().on[place] || e.declared && !x.meta.modern:
+		return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "%s is not a method of this server in this protocol version", x.Method)
+	case e.declared && !x.uses(place):
+		return missingExtension(place)
+	}
+	return nil
+}
+
+// missingExtension rejects a request that takes an extension which the client does not declare.
+func missingExtension(place int) *jsonrpc.Error {
+	id := extensions[place].id
+	return &jsonrpc.Error{
+		Code: mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, Message: "the request requires that the client declares the extension " + id,
+		Data: map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{id: json.RawMessage("{}")}}},
+	}
+}
