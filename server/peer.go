@@ -124,6 +124,9 @@ func (p *peer) Supports(method string) bool {
 // Round returns what a modern client resumes.
 func (p *peer) Round() (resume string, again bool) { return p.state.Resume, p.meta.modern }
 
+// Detach returns false.
+func (p *peer) Detach(string) bool { return false }
+
 // Ended is closed with the session.
 func (p *peer) Ended() <-chan struct{} { return p.session.ctx.Done() }
 

@@ -32,6 +32,9 @@ type Client interface {
 	// Complete says that the user has done what an address was for, also after
 	// the call.
 	Complete(elicitation string)
+	// Detach answers the request that made the call with a task, if the client takes one,
+	// and reports whether the call is one now. See [Detach].
+	Detach(message string) bool
 }
 
 // ProgressFunc is a [Client] that receives progress only; nil receives nothing.
@@ -62,6 +65,9 @@ func (ProgressFunc) Ended() <-chan struct{} { return nil }
 
 // Complete does nothing.
 func (ProgressFunc) Complete(string) {}
+
+// Detach returns false.
+func (ProgressFunc) Detach(string) bool { return false }
 
 // Progress is how far a call has got.
 type Progress struct {
@@ -210,6 +216,16 @@ func Log(ctx context.Context, m LogMessage) {
 func CanAsk(ctx context.Context, method string) bool {
 	c := callOf(ctx)
 	return !c.unasked && c.client.Supports(method)
+}
+
+// Detach makes a task of the call that ctx belongs to, for a client that takes one: its request
+// is answered now, with a handle and a message of what it waits for, which people and models
+// may read, and the call goes on. It reports whether the call is a task, now or before. A call that is
+// none is answered when it ends. What the client is asked from then on has the handler run again
+// from its start, as [Ask] says.
+func Detach(ctx context.Context, message string) bool {
+	c := callOf(ctx)
+	return ctx.Err() == nil && c.client.Detach(c.catalog.Redactor.Text(message))
 }
 
 // askTime is how long a client may take to answer.

@@ -249,6 +249,7 @@ func (l *listening) Log(m LogMessage)    { l.got = append(l.got, fmt.Sprint(m.Da
 func (l *listening) Complete(string)     {}
 
 func (l *listening) Round() (string, bool) { return "", false }
+func (l *listening) Detach(string) bool    { return false }
 
 func (l *listening) Ended() <-chan struct{} { return nil }
 

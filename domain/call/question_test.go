@@ -28,6 +28,7 @@ func (a *answering) Supports(method string) bool { return method == AskElicitati
 func (a *answering) Complete(string) {}
 
 func (a *answering) Round() (string, bool) { return "", false }
+func (a *answering) Detach(string) bool    { return false }
 
 func (a *answering) Ended() <-chan struct{} { return nil }
 

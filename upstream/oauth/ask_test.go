@@ -32,6 +32,7 @@ func (u *user) Progress(call.Progress)      {}
 func (u *user) Log(call.LogMessage)         {}
 func (u *user) Supports(method string) bool { return u.opens && method == call.AskURL }
 func (u *user) Round() (string, bool)       { return "", false }
+func (u *user) Detach(string) bool          { return false }
 
 func (u *user) Ended() <-chan struct{} { return nil }
 
