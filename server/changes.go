@@ -55,6 +55,17 @@ type hub struct {
 	listeners map[*listener]struct{}
 }
 
+// changed passes on that a task has changed.
+func (h *hub) changed(c change) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for l := range h.listeners {
+		if slices.Contains(l.tasks, c.arg) {
+			l.add(c)
+		}
+	}
+}
+
 // publish passes on what has changed with the catalog that is in force now.
 func (s *Server) publish(c domain.Change) {
 	s.hub.mu.Lock()
@@ -78,6 +89,7 @@ type listener struct {
 	server *Server
 	owner  string // ID of the principal
 	wants  func(list change) bool
+	tasks  []string // that it is notified of, by ID
 
 	mu      sync.Mutex
 	pending []change
@@ -98,8 +110,8 @@ type watch struct {
 const maxWatches = 100
 
 // newListener returns a listener, in use until its close.
-func (s *Server) newListener(owner string, wants func(list change) bool) *listener {
-	l := &listener{server: s, owner: owner, wants: wants, watched: map[string]*watch{}}
+func (s *Server) newListener(owner string, wants func(list change) bool, tasks ...string) *listener {
+	l := &listener{server: s, owner: owner, wants: wants, tasks: tasks, watched: map[string]*watch{}}
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	s.hub.listeners[l] = struct{}{}
@@ -296,6 +308,12 @@ func (x *exchange) subscribe() (reply, error) {
 	return emptyReply, err
 }
 
+// subscriptions are what a client wants to be notified of, and what of it is granted.
+type subscriptions struct {
+	mcp.SubscriptionFilter
+	TaskIDs []string `json:"taskIds,omitempty"` // of the extension for tasks
+}
+
 // listen serves subscriptions/listen, the stream of changes of protocol version
 // 2026-07-28: an acknowledgement of the part of the request that is granted, then
 // notifications that carry the subscription's ID, and a result when the stream ends.
@@ -309,16 +327,27 @@ func (x *exchange) listen() (reply, error) {
 	}
 	defer x.server.streams.Release(owner, 1)
 	var p struct {
-		Notifications mcp.SubscriptionFilter `json:"notifications"`
+		Notifications subscriptions `json:"notifications"`
 	}
 	_ = json.Unmarshal(x.Params, &p) // what cannot be read is not asked for
 	granted := p.Notifications
-	granted.ResourceSubscriptions = nil
+	granted.ResourceSubscriptions, granted.TaskIDs = nil, nil
+	if len(p.Notifications.TaskIDs) > 0 && !x.uses(extensionTasks) {
+		return nil, missingExtension(extensionTasks)
+	}
+	for _, id := range p.Notifications.TaskIDs[:min(len(p.Notifications.TaskIDs), maxWatches)] {
+		if _, err := x.server.tasks.get(owner, id); err == nil {
+			granted.TaskIDs = append(granted.TaskIDs, id)
+		}
+	}
 	wanted := map[change]bool{
 		listsChanged[0]: granted.ToolsListChanged, listsChanged[1]: granted.ResourcesListChanged, listsChanged[2]: granted.PromptsListChanged,
 	}
-	l := x.server.newListener(owner, func(list change) bool { return wanted[list] })
+	l := x.server.newListener(owner, func(list change) bool { return wanted[list] }, granted.TaskIDs...)
 	defer l.close()
+	for _, id := range granted.TaskIDs {
+		l.add(taskChanged(id)) // what has happened until now
+	}
 	for _, uri := range p.Notifications.ResourceSubscriptions {
 		switch l.subscribe(x.who, uri) {
 		case nil:
@@ -329,11 +358,17 @@ func (x *exchange) listen() (reply, error) {
 	}
 	tag := map[string]json.RawMessage{mcp.MetaKeySubscriptionID: x.ID}
 	x.out.notify(jsonrpc.Request(nil, mcp.MethodNotificationSubscriptionsAcknowledged, map[string]any{"_meta": tag, "notifications": granted}))
-	if !granted.IsEmpty() {
+	if !granted.IsEmpty() || granted.TaskIDs != nil {
 		ctx, cancel := context.WithCancel(x.ctx)
 		defer cancel()
 		defer context.AfterFunc(x.session.ctx, cancel)()
-		l.forward(ctx, x.who, func(c change) { x.out.notify(c.notification(tag)) })
+		l.forward(ctx, x.who, func(c change) {
+			if c.method == notificationTasks {
+				x.notifyOfTask(c.arg, tag)
+			} else {
+				x.out.notify(c.notification(tag))
+			}
+		})
 	}
 	return func(b []byte) []byte {
 		return append(jsonrpc.AppendValue(append(b, `{"resultType":"complete","_meta":`...), tag), '}')

@@ -71,6 +71,9 @@ func (s *Server) open(ctx context.Context, ses *session, who caller, msg *messag
 	}
 	x := &exchange{incoming: incoming{message: msg, server: s, session: ses, who: who, out: out}}
 	x.peer.incoming = &x.incoming
+	if msg.method == mcp.MethodToolsCall && msg.meta.modern && x.uses(extensionTasks) {
+		x.peer.background, ctx = &background{x: x}, context.WithoutCancel(ctx)
+	}
 	err := x.check()
 	switch {
 	case err != nil:
@@ -145,6 +148,8 @@ func (x *exchange) serve() {
 		x.finish(x.initialize())
 	case mcp.MethodServerDiscover:
 		x.finish(x.discover())
+	case methodTasksGet, methodTasksUpdate, methodTasksCancel:
+		x.finish(x.onTask())
 	default:
 		x.finish(nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "there is no method %s", brief.Name(x.Method)))
 	}
@@ -169,15 +174,28 @@ func (x *exchange) finish(write reply, err error) {
 	if context.Cause(x.ctx) == errRevoked && x.method != mcp.MethodSubscriptionsListen { // whose end is a result
 		write, err = nil, invalidRequest(errRevoked.Error())
 	}
-	msg, code := x.response(buf, write, err)
-	if !x.peer.finish() {
-		return
+	var msg []byte
+	code := 0
+	if x.peer.background.became() == nil {
+		msg, code = x.response(buf, write, err)
+	}
+	if x.peer.finish() {
+		x.reply(msg, code)
+		x.cancel(nil)
+	} else if t := x.peer.background.became(); t != nil {
+		t.ended(write, err)
+	}
+}
+
+// reply answers the request, whose ID is then free.
+func (x *exchange) reply(msg []byte, code int) {
+	if g := x.peer.background; g != nil && g.slow != nil {
+		g.slow.Stop()
 	}
 	x.session.remove(x) // first, since the client may use the ID again as soon as it has the answer
 	if !x.canceled() {
 		x.out.answer(msg, code)
 	}
-	x.cancel(nil)
 	x.server.requests.Release(x.who.principal.ID, 1)
 	if x.ended != nil {
 		x.ended()

@@ -114,6 +114,8 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, opts HTTPOptions
 			server.Close()
 		}
 	}
+	until, _ := drain.Deadline()
+	s.tasks.finish(time.Until(until))
 	h.waitForStreams()
 	return nil
 }

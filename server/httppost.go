@@ -223,8 +223,12 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 	out.expect(isRequest)
 	defer out.close()
 	if isRequest || ses.id != "" { // without a session, it could only concern another client
-		if x := h.server.open(ctx, ses, who, msg, out); x != nil {
+		switch x := h.server.open(ctx, ses, who, msg, out); {
+		case x == nil:
+		case x.peer.background == nil:
 			x.serve()
+		default:
+			x.peer.background.serve(ctx)
 		}
 	}
 }

@@ -23,6 +23,7 @@ func (x *exchange) callTool() {
 		x.finish(nil, err)
 		return
 	}
+	x.peer.background.begin()
 	logged := x.logCall(name)
 	cmd := call.ExecuteToolCommand{Session: x.domain(), Tool: name, Arguments: x.arguments, Client: &x.peer, Cancel: x.cancel}
 	x.server.exec.Start(x.ctx, cmd, func(res domain.ToolResult, err error) {

@@ -30,6 +30,7 @@ import (
 // call are sent before its answer, or not at all.
 type peer struct {
 	*incoming
+	background *background // nil if the client takes no tasks
 
 	mu       sync.Mutex // guards what follows
 	finished bool       // no notifications any more
@@ -48,15 +49,20 @@ func (p *peer) finish() (first bool) {
 	return first
 }
 
-// WantsProgress reports whether the request has a progress token.
-func (p *peer) WantsProgress() bool { return p.meta.progressToken != nil }
+// WantsProgress reports whether the request has a progress token, or can become a task, whose
+// message says how far it has got.
+func (p *peer) WantsProgress() bool { return p.meta.progressToken != nil || p.background != nil }
 
 // Progress sends a progress notification, before it returns.
 func (p *peer) Progress(now call.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.reported && now.Done <= p.progress {
-		return // progress must increase with each notification
+	switch {
+	case p.background != nil && p.background.task != nil:
+		p.background.task.say(now.Message)
+		return
+	case p.meta.progressToken == nil, p.reported && now.Done <= p.progress: // it must increase with each notification
+		return
 	}
 	p.reported, p.progress = true, now.Done
 	p.send(jsonrpc.Request(nil, "notifications/progress", struct {
@@ -124,8 +130,17 @@ func (p *peer) Supports(method string) bool {
 // Round returns what a modern client resumes.
 func (p *peer) Round() (resume string, again bool) { return p.state.Resume, p.meta.modern }
 
-// Detach returns false.
-func (p *peer) Detach(string) bool { return false }
+// Detach makes a task of the request, if the client takes one.
+func (p *peer) Detach(message string) bool {
+	return p.background != nil && p.background.detach(message)
+}
+
+// resume has the call run again with the answers that its client has given so far, each to the
+// question of that name.
+func (p *peer) resume(answers map[string]json.RawMessage, resume string) {
+	p.state = requestState{Asked: slices.Collect(maps.Keys(answers)), Answers: maps.Clone(answers), Resume: resume}
+	p.agreed = true
+}
 
 // Ended is closed with the session.
 func (p *peer) Ended() <-chan struct{} { return p.session.ctx.Done() }

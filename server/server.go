@@ -11,6 +11,8 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +46,8 @@ type Options struct {
 	// ended; it may be nil.
 	SessionEnded  func(principal, session string)
 	BeforeAnswers func() // called before answers are sent, several at a time; must return soon; may be nil
+	// Tasks opens the directory that keeps tasks. It may be nil: no call then becomes one.
+	Tasks func() (*os.Root, error)
 }
 
 // Server is an MCP server.
@@ -58,6 +62,7 @@ type Server struct {
 	info     json.RawMessage // name and version
 	about    json.RawMessage // all of Options.Info
 	hub      hub
+	tasks    *tasks
 	states   stateSealer
 	met      share.Store[string, struct{}] // clients without a session
 	unused   share.Store[string, struct{}] // states that one request may still use, by [requestState.Once]
@@ -96,6 +101,10 @@ func New(exec *call.Executor, opts Options) *Server {
 		replays:  share.Store[string, *replay]{MaxSize: maxReplays, MaxAge: replayTime},
 		held:     share.NewPool(max(maxBytesHeld, 3*int64(opts.MaxMessageBytes)/2), 0),
 		requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0), watches: share.NewPool(maxWatched, 0)}
+	if opts.Tasks == nil {
+		opts.Tasks = func() (*os.Root, error) { return nil, errors.New("there is no directory for tasks") }
+	}
+	s.tasks = newTasks(s, opts.Tasks)
 	s.Offer(DefaultProtocol())
 	exec.Registry.OnChange(s.publish)
 	return s

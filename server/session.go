@@ -304,6 +304,7 @@ func (s *Server) Revoke(principal string) {
 	for _, ses := range theirs {
 		all.drop(ses, false)
 	}
+	s.tasks.endAll(principal, errRevoked)
 	if s.opts.SessionEnded != nil {
 		s.opts.SessionEnded(principal, "") // of its requests without a session
 	}

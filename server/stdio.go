@@ -88,7 +88,10 @@ func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Princip
 	}
 	c.session.close()
 	flush := stopTime
-	if !c.inflight.wait(grace) {
+	defer s.tasks.finish(0)
+	until := time.Now().Add(grace)
+	if !c.inflight.wait(grace) || !s.tasks.running.wait(time.Until(until)) {
+		s.tasks.endAll("", errStopped)
 		s.opts.Log.Info("requests did not finish within the grace period", zap.Int("requests", c.session.cancelAll(errSessionEnded)), zap.Duration("grace", grace))
 		if !c.inflight.wait(stopTime) {
 			flush = flushTime // the client had that time already to read

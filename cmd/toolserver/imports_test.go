@@ -19,6 +19,7 @@ var levels = []string{
 	"clients/edit cmd/toolserver/record",
 	"config",
 	"config/yamlconf config/yamledit server",
+	"server/task",
 
 	"tools",
 	"tools/google",

@@ -291,10 +291,17 @@ func (c *Call) suspended(ctx context.Context, atMost time.Duration, wait func(co
 	return cmp.Or(err, c.root().retakeSlots(ctx))
 }
 
+// awaitTime is how long a call waits for what is done elsewhere whose caller does not wait.
+const awaitTime = 15 * time.Minute
+
 // Await waits until a person has done something elsewhere, for a time at most,
-// and reports whether they have. It suspends the call as [Ask] does.
+// and reports whether they have. It suspends the call as [Ask] does. A call that can be a task is
+// one then, and waits longer.
 func Await(ctx context.Context, done <-chan struct{}, atMost time.Duration) (ok bool, err error) {
 	c := callOf(ctx)
+	if Detach(ctx, "waits for a person") {
+		atMost = max(atMost, awaitTime)
+	}
 	err = c.suspended(ctx, atMost, func(ctx context.Context) error {
 		select {
 		case <-done:

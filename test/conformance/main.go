@@ -28,7 +28,7 @@ func main() {
 	std := app.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	os.Exit(cli.Run(context.Background(), os.Args[1:], std, app.Program{
 		Version: "conformance",
-		Tools: slices.Concat(contentTools(), tellingTools(), askingTools(), inputRequiredTools(), verbatim,
+		Tools: slices.Concat(contentTools(), tellingTools(), askingTools(), inputRequiredTools(), taskTools(), verbatim,
 			lists.tools(), []domain.Tool{watched.tool()}),
 		Resources: append(resources(), watched.resource()),
 		Prompts:   prompts(),

@@ -53,8 +53,24 @@ func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error
 		started += "\n[" + waiting + "]"
 	}
 	result := domain.Text(started)
+	if call.Detach(ctx, started) {
+		if result, err = t.follow(ctx, job, limit.Duration); err != nil {
+			return result, err
+		}
+	}
 	result.Made = map[string][]string{"job": {job.ID}}
 	return result, nil
+}
+
+// follow waits for the end of a job whose caller follows it as a task, and returns what the
+// last reading of it would. The job ends with its task.
+func (t tool) follow(ctx context.Context, job *runner.Job, atMost time.Duration) (domain.ToolResult, error) {
+	_, err := call.Await(ctx, job.Done(), atMost+overtime)
+	job.Stop() // unless it has ended
+	if ctx.Err() != nil {
+		return domain.ToolResult{}, err
+	}
+	return read(job, 0, t.inline())
 }
 
 type jobsInput struct {

@@ -205,13 +205,17 @@ func appendID(b []byte, id json.RawMessage) []byte {
 
 // ErrorResponse returns a response that is an error.
 func ErrorResponse(id json.RawMessage, e *Error) []byte {
-	b := append(appendID(nil, id), `,"error":{"code":`...)
-	b = strconv.AppendInt(b, int64(e.Code), 10)
+	return append(e.AppendTo(append(appendID(nil, id), `,"error":`...)), '}')
+}
+
+// AppendTo appends the error as an object.
+func (e *Error) AppendTo(b []byte) []byte {
+	b = strconv.AppendInt(append(b, `{"code":`...), int64(e.Code), 10)
 	b = rawjson.AppendString(append(b, `,"message":`...), e.Message)
 	if e.Data != nil {
 		b = AppendValue(append(b, `,"data":`...), e.Data)
 	}
-	return append(b, `}}`...)
+	return append(b, '}')
 }
 
 // Request returns a request or, without an ID, a notification. Params may be nil.

@@ -27,6 +27,7 @@ import (
 	"github.com/toolserver/toolserver/osfile"
 	"github.com/toolserver/toolserver/osfile/filewatch"
 	"github.com/toolserver/toolserver/outbound/signin"
+	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/server"
 )
 
@@ -122,7 +123,7 @@ func (a *App) serves(o ServeOptions) *serving {
 		Connected: func(s domain.Session, protocol string) {
 			a.Note("connect", s.Principal.ID, zap.String("client", s.Client), zap.String("protocol", protocol), zap.String("session", s.ID))
 		},
-		SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.journal.log.Sync() },
+		Tasks: sandbox.NewState(cfg.Policy().StateDirectory, "tasks").Directory, SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.journal.log.Sync() },
 	})
 	s.server.ErrorsAsResults.Store(cmp.Or(o.Errors, cfg.Errors) == "result")
 	s.server.Offer(cfg.Protocol)

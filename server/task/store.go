@@ -1,0 +1,266 @@
+// Package task keeps the state of tasks (SEP-2663): calls that go on after their request was
+// answered with a handle. Whoever has the handle learns what became of the call, also from
+// another process, and after this one was killed.
+package task
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/osfile"
+)
+
+// Status is what a task does.
+type Status string
+
+// The statuses of SEP-2663. The last three are final.
+const (
+	Working       Status = "working"
+	InputRequired Status = "input_required"
+	Completed     Status = "completed"
+	Failed        Status = "failed"
+	Cancelled     Status = "cancelled"
+)
+
+// Final reports whether a task with this status has ended.
+func (s Status) Final() bool { return s == Completed || s == Failed || s == Cancelled }
+
+// Task is the state of a task.
+type Task struct {
+	ID       string          `json:"id"`
+	Owner    string          `json:"owner"` // ID of the principal, to whom alone it exists
+	Tool     string          `json:"tool"`
+	Status   Status          `json:"status"`
+	Message  string          `json:"message,omitempty"` // for people and models
+	Created  time.Time       `json:"created"`
+	Updated  time.Time       `json:"updated"`
+	Result   json.RawMessage `json:"result,omitempty"`   // of a task that is completed
+	Error    json.RawMessage `json:"error,omitempty"`    // of one that has failed: an error of JSON-RPC
+	Requests json.RawMessage `json:"requests,omitempty"` // that the client has to answer, by key
+	Foreign  bool            `json:"-"`                  // another process goes on with it
+}
+
+// KeptFor is how long a task is kept that has ended.
+const KeptFor = time.Hour
+
+// Bounds of what one process keeps of tasks that have ended: in files, or without a directory.
+const (
+	maxKept         = 4096
+	maxKeptBytes    = 1 << 30
+	maxKeptInMemory = 64 << 20
+)
+
+// ErrUnknown says that there is no such task of this principal, or no longer.
+var ErrUnknown = errors.New("there is no such task, or it has expired")
+
+// lockName is the file that a process keeps locked as long as it lives.
+const lockName = "lock"
+
+// Store keeps tasks in files. Each process has a directory of its own, whose name is
+// part of the IDs of its tasks, and holds a lock in it: a task whose process is gone has failed.
+// Nothing is made before the first task. Without a directory, tasks end with the process.
+type Store struct {
+	// Directory opens the directory that the processes of this user share.
+	Directory func() (*os.Root, error)
+	// Unusable is called once if it cannot be used.
+	Unusable func(error)
+
+	mu   sync.Mutex
+	name string   // of the directory of this process; empty until the first task
+	dir  *os.Root // the directory; nil if there is none
+	lock *os.File
+	kept share.Store[string, *Task] // that have ended, by ID; nil if it is in its file
+}
+
+// NewID returns the ID of a new task.
+func (s *Store) NewID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.name == "" {
+		s.name = strings.ToLower(rand.Text()[:12])
+		s.kept.MaxAge, s.kept.MaxEntries, s.kept.MaxSize = KeptFor, maxKept, maxKeptBytes
+		s.kept.Dropped = func(t *Task) {
+			if s.dir != nil {
+				_ = s.dir.Remove(t.ID)
+			}
+		}
+		if err := s.open(); err != nil {
+			s.kept.MaxSize = maxKeptInMemory
+			s.Unusable(err)
+		}
+	}
+	return s.name + "-" + strings.ToLower(rand.Text())
+}
+
+// open makes the directory of this process.
+func (s *Store) open() error {
+	base, err := s.Directory()
+	if err != nil {
+		return err
+	}
+	defer base.Close()
+	sweep(base)
+	if err := base.Mkdir(s.name, 0o700); err != nil {
+		return err
+	}
+	dir, err := osfile.SubPrivate(base, s.name)
+	if err != nil {
+		return err
+	}
+	lock, err := dir.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		var locked bool
+		if locked, err = osfile.TryLock(lock); err == nil && !locked {
+			err = errors.New("somebody else has locked it")
+		}
+	}
+	if err != nil {
+		dir.Close()
+		return fmt.Errorf("the directory for tasks: %w", err)
+	}
+	s.dir, s.lock = dir, lock
+	return nil
+}
+
+// sweep removes the directories of processes that are gone and whose tasks have expired.
+func sweep(base *os.Root) {
+	entries, err := fs.ReadDir(base.FS(), ".")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < KeptFor { // each task changes it
+			continue
+		}
+		dir, err := osfile.SubPrivate(base, e.Name())
+		if err != nil {
+			continue
+		}
+		if !held(dir) {
+			_ = base.RemoveAll(e.Name())
+		}
+		dir.Close()
+	}
+}
+
+// held reports whether the process that made a directory lives.
+func held(dir *os.Root) bool {
+	f, err := dir.OpenFile(lockName, os.O_RDWR, 0o600)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	locked, err := osfile.TryLock(f)
+	return err == nil && !locked
+}
+
+// Put keeps the state of a task. One that has ended is kept even if it cannot be written.
+func (s *Store) Put(t Task) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data, err := json.Marshal(t)
+	if err == nil {
+		err = s.write(t.ID, data)
+	}
+	if t.Status.Final() {
+		kept := &Task{ID: t.ID}
+		if err != nil {
+			kept = &t
+		}
+		s.kept.Put(t.Owner, t.ID, kept, int64(len(data)))
+	}
+	if errors.Is(err, errNoDirectory) {
+		err = nil // as was said
+	}
+	return err
+}
+
+var errNoDirectory = errors.New("there is no directory")
+
+// write replaces a file. It is not waited until it is on the disk: a process that is killed
+// loses nothing, and what a machine that loses power was doing is over.
+func (s *Store) write(name string, data []byte) error {
+	if s.dir == nil {
+		return errNoDirectory
+	}
+	temp := name + ".tmp"
+	if err := s.dir.WriteFile(temp, data, 0o600); err != nil {
+		_ = s.dir.Remove(temp)
+		return err
+	}
+	return s.dir.Rename(temp, name)
+}
+
+// taskID matches the IDs of tasks.
+var taskID = lazyregexp.New(`^[a-z2-7]{12}-[a-z2-7]{26}\z`)
+
+// Get returns the state of a task of a principal. The error is [ErrUnknown], or that of
+// reading it.
+func (s *Store) Get(owner, id string) (t Task, err error) {
+	if !taskID().MatchString(id) {
+		return t, ErrUnknown
+	}
+	name, _, _ := strings.Cut(id, "-")
+	s.mu.Lock()
+	dir, own := s.dir, s.name == name
+	s.mu.Unlock()
+	if own {
+		kept, ok := s.kept.Get(owner, id)
+		switch {
+		case ok && kept.Owner != "":
+			return *kept, nil
+		case dir == nil:
+			return t, ErrUnknown
+		}
+	} else {
+		base, err := s.Directory()
+		if err != nil {
+			return t, err
+		}
+		defer base.Close()
+		if dir, err = osfile.SubPrivate(base, name); err != nil {
+			return t, ErrUnknown
+		}
+		defer dir.Close()
+	}
+	info, err := dir.Stat(id)
+	if err != nil || time.Since(info.ModTime()) > KeptFor && !held(dir) {
+		return t, ErrUnknown
+	}
+	data, err := dir.ReadFile(id)
+	if err != nil || json.Unmarshal(data, &t) != nil || t.Owner != owner || t.ID != id {
+		return Task{}, ErrUnknown
+	}
+	if !own && !t.Status.Final() {
+		if t.Foreign = held(dir); !t.Foreign {
+			t.fail(info.ModTime())
+		}
+	}
+	return t, nil
+}
+
+// fail says of a task that its process is gone.
+func (t *Task) fail(at time.Time) {
+	t.Status, t.Updated, t.Requests = Failed, at, nil
+	t.Message = "the server has ended while the call was running: whether it had an effect is unknown, and it is not made again"
+	t.Error, _ = json.Marshal(map[string]any{"code": -32603, "message": t.Message})
+}
+
+// Close gives up the directory: tasks that have not ended have failed.
+func (s *Store) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dir != nil {
+		s.lock.Close()
+		s.dir.Close()
+	}
+}

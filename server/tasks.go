@@ -1,0 +1,448 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
+	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/server/task"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+	"github.com/toolserver/toolserver/wire/rawjson"
+)
+
+const (
+	// slowTask is after what time a call becomes a task, for a client that takes one.
+	slowTask = 3 * time.Second
+	// pollInterval is how often clients are asked to look at most.
+	pollInterval = time.Second
+	// answerTime is how long a task waits for the answers of its client.
+	answerTime = time.Hour
+	// maxTasks bounds those of all clients that have not ended, of which each
+	// principal has a share.
+	maxTasks = 2048
+)
+
+// tasks are the calls that go on after their request was answered with a handle
+// (SEP-2663). Those that have ended are in the store.
+type tasks struct {
+	server  *Server
+	store   task.Store
+	places  *share.Pool // of those that have not ended, by principal
+	running inflight    // calls that may be or become tasks
+
+	mu      sync.Mutex
+	live    map[string]*liveTask // by ID
+	stopped error                // no more begin
+}
+
+// liveTask is a task that has not ended: its call runs, or waits to run again with
+// answers of the client.
+type liveTask struct {
+	tasks *tasks
+	x     *exchange
+
+	mu      sync.Mutex
+	state   task.Task
+	asked   map[string]question        // that are not answered, by key
+	answers map[string]json.RawMessage // so far, by name of the question
+	keys    int                        // that were used
+	resume  string                     // see [call.InputRequired]
+	alarm   *time.Timer                // ends a wait for answers
+}
+
+// question is one that a task asks its client.
+type question struct {
+	name string // in the call
+	call.InputRequest
+}
+
+var (
+	errTaskCancelled = errors.New("the client has cancelled the task")
+	errUnanswered    = errors.New("nobody has answered in time what the call asked")
+	errStopped       = errors.New("the server stops")
+)
+
+func newTasks(s *Server, directory func() (*os.Root, error)) *tasks {
+	lost := func(err error) { s.opts.Log.Warn("tasks are forgotten when the server ends", zap.Error(err)) }
+	return &tasks{
+		server: s, store: task.Store{Directory: directory, Unusable: lost}, places: share.NewPool(maxTasks, 0), live: map[string]*liveTask{},
+	}
+}
+
+// begin makes a task of a request. It returns nil if that is not possible: the request is then
+// answered when its call ends.
+func (ts *tasks) begin(x *exchange, message string) *liveTask {
+	owner := x.who.principal.ID
+	if !ts.places.TryAcquire(owner, 1) {
+		return nil
+	}
+	name, _ := rawjson.String(x.name)
+	now := time.Now()
+	t := &liveTask{tasks: ts, x: x, answers: map[string]json.RawMessage{}, state: task.Task{
+		ID: ts.store.NewID(), Owner: owner, Tool: name, Status: task.Working, Message: message, Created: now, Updated: now,
+	}}
+	err := ts.store.Put(t.state)
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if err = cmp.Or(err, ts.stopped); err != nil {
+		ts.server.opts.Log.Warn("a call could not become a task", zap.String("tool", name), zap.Error(err))
+		ts.places.Release(owner, 1)
+		return nil
+	}
+	ts.live[t.state.ID] = t
+	return t
+}
+
+// set changes the state of the task, which was changed by change, for everybody. The caller
+// holds mu. It does nothing for a task that has ended.
+func (t *liveTask) set(change func(*task.Task)) {
+	if t.state.Status.Final() {
+		return
+	}
+	before := t.state
+	change(&t.state)
+	t.state.Updated = time.Now()
+	if before.Status != t.state.Status {
+		if err := t.tasks.store.Put(t.state); err != nil {
+			t.tasks.server.opts.Log.Warn("the state of a task could not be kept", zap.String("tool", t.state.Tool), zap.Error(err))
+		}
+	}
+	if t.state.Status.Final() {
+		t.tasks.mu.Lock()
+		delete(t.tasks.live, t.state.ID)
+		t.tasks.mu.Unlock()
+		t.tasks.places.Release(t.state.Owner, 1)
+		if t.alarm != nil {
+			t.alarm.Stop()
+		}
+	}
+	t.tasks.server.hub.changed(taskChanged(t.state.ID))
+}
+
+// say sets what people and models read of the task.
+func (t *liveTask) say(message string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if message != "" && message != t.state.Message {
+		t.set(func(s *task.Task) { s.Message = message })
+	}
+}
+
+// ended takes in the outcome of the call, which write appends unless there is an error: the
+// answer, or that the client has to answer first.
+func (t *liveTask) ended(write reply, err error) {
+	cause := context.Cause(t.x.ctx)
+	t.x.cancel(nil)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	required, asks := errors.AsType[*call.InputRequired](err)
+	switch stopped := cause == errTaskCancelled || cause == errRevoked || cause == errStopped || cause == errUnanswered; {
+	case stopped && err != nil:
+		t.stop(cause)
+	case asks:
+		t.ask(required)
+	case err != nil:
+		e := t.x.wireError(err)
+		t.set(func(s *task.Task) { s.Status, s.Message, s.Error = task.Failed, e.Message, e.AppendTo(nil) })
+	default:
+		t.set(func(s *task.Task) { s.Status, s.Message, s.Result = task.Completed, "", write(nil) })
+	}
+}
+
+// stop ends the task because of a cause. The caller holds mu.
+func (t *liveTask) stop(cause error) {
+	t.set(func(s *task.Task) {
+		s.Status, s.Message, s.Requests = task.Cancelled, cause.Error(), nil
+		if cause != errTaskCancelled {
+			s.Status, s.Message = task.Failed, cause.Error()+"; whether the call had an effect is unknown"
+			s.Error = (&jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: s.Message}).AppendTo(nil)
+		}
+	})
+}
+
+// end has the task end because of a cause: at once if its call does not run, else
+// with the call.
+func (t *liveTask) end(cause error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state.Status == task.InputRequired {
+		t.stop(cause)
+		return
+	}
+	t.x.cancel(cause)
+}
+
+// ask waits for answers of the client. The caller holds mu.
+func (t *liveTask) ask(required *call.InputRequired) {
+	t.asked, t.resume = map[string]question{}, required.Resume
+	for _, name := range slices.Sorted(maps.Keys(required.Requests)) {
+		t.keys++ // none is used twice
+		t.asked["question-"+strconv.Itoa(t.keys)] = question{name, required.Requests[name]}
+	}
+	t.alarm = time.AfterFunc(answerTime, func() { t.end(errUnanswered) })
+	t.waits()
+}
+
+// waits shows the questions that are not answered. The caller holds mu.
+func (t *liveTask) waits() {
+	requests := map[string]call.InputRequest{}
+	for key, q := range t.asked {
+		requests[key] = q.InputRequest
+	}
+	t.set(func(s *task.Task) { s.Status, s.Requests = task.InputRequired, jsonrpc.AppendValue(nil, requests) })
+}
+
+// answer takes in answers of the client, by key. Those to other questions are ignored. After the
+// last one the call runs again.
+func (t *liveTask) answer(given map[string]json.RawMessage) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, q := range t.asked {
+		if answer, ok := given[key]; ok && !validAnswer(q.Method, answer) {
+			return invalidParams(`"` + key + `" of "inputResponses" is no valid answer to ` + q.Method)
+		}
+	}
+	if t.state.Status != task.InputRequired {
+		return nil
+	}
+	for key, answer := range given {
+		if q, ok := t.asked[key]; ok {
+			t.answers[q.name] = slices.Clone(answer)
+			delete(t.asked, key)
+		}
+	}
+	if len(t.asked) > 0 {
+		t.waits()
+		return nil
+	}
+	t.alarm.Stop()
+	now, ok := t.x.who.again()
+	if !ok {
+		t.stop(errRevoked)
+		return nil
+	}
+	t.x.who.principal = now
+	t.x.ctx, t.x.cancel = context.WithCancelCause(context.WithoutCancel(t.x.ctx))
+	t.x.peer.resume(t.answers, t.resume)
+	t.set(func(s *task.Task) { s.Status, s.Requests = task.Working, nil })
+	t.tasks.running.add(1)
+	go func() {
+		defer t.tasks.running.add(-1)
+		t.x.serve()
+	}()
+	return nil
+}
+
+// get returns the state of a task of a principal.
+func (ts *tasks) get(owner, id string) (task.Task, error) {
+	if t := ts.find(owner, id); t != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return t.state, nil
+	}
+	return ts.store.Get(owner, id)
+}
+
+// find returns a task that has not ended, or nil.
+func (ts *tasks) find(owner, id string) *liveTask {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if t := ts.live[id]; t != nil && t.state.Owner == owner {
+		return t
+	}
+	return nil
+}
+
+// endAll has the tasks of an owner end, or of all if that is empty.
+func (ts *tasks) endAll(owner string, cause error) {
+	ts.mu.Lock()
+	if owner == "" {
+		ts.stopped = cause
+	}
+	live := slices.Collect(maps.Values(ts.live))
+	ts.mu.Unlock()
+	for _, t := range live {
+		if owner == "" || t.state.Owner == owner {
+			t.end(cause)
+		}
+	}
+}
+
+// finish waits until no call runs that is a task, and ends those that are still running after a
+// limit.
+func (ts *tasks) finish(limit time.Duration) {
+	ts.running.wait(limit)
+	ts.endAll("", errStopped)
+	ts.running.wait(stopTime)
+	ts.store.Close()
+}
+
+// background is a request that may become a task, or is one: its client takes tasks.
+type background struct {
+	x    *exchange
+	slow *time.Timer // makes a task of it
+	task *liveTask   // guarded by the mutex of the peer; nil until then
+}
+
+// detach makes a task of the request, if that is possible, and answers with it. It reports
+// whether it is one.
+func (g *background) detach(message string) bool {
+	x := g.x
+	x.peer.mu.Lock()
+	defer x.peer.mu.Unlock()
+	if g.task != nil {
+		g.task.say(message)
+		return true
+	}
+	if x.peer.finished {
+		return false
+	}
+	t := x.server.tasks.begin(x, message)
+	if t == nil {
+		return false
+	}
+	x.peer.finished, g.task = true, t
+	b := append(jsonrpc.AppendResultHead(nil, x.ID), '{')
+	b = append(appendTask(b, &t.state), `,"resultType":"task"`...)
+	x.reply(append(x.encoder().meta(b, nil), '}'), 0)
+	return true
+}
+
+// became returns the task that the request has become, or nil.
+func (g *background) became() *liveTask {
+	if g == nil {
+		return nil
+	}
+	g.x.peer.mu.Lock()
+	defer g.x.peer.mu.Unlock()
+	return g.task
+}
+
+// begin has the request become a task if it takes long.
+func (g *background) begin() {
+	if g != nil && g.slow == nil {
+		g.slow = time.AfterFunc(slowTask, func() { g.detach("") })
+	}
+}
+
+// serve serves the request, and returns when it is answered. While it is no task, it is
+// canceled with its connection.
+func (g *background) serve(connection context.Context) {
+	answered := make(chan struct{})
+	g.x.ended = func() { close(answered) }
+	defer context.AfterFunc(connection, func() {
+		if g.became() == nil {
+			g.x.cancel(errLeft)
+		}
+	})()
+	g.x.server.tasks.running.add(1)
+	go func() {
+		defer g.x.server.tasks.running.add(-1)
+		g.x.serve()
+	}()
+	<-answered
+}
+
+var errLeft = errors.New("the client has closed the connection")
+
+// appendTask appends the members that every form of a task has.
+func appendTask(b []byte, t *task.Task) []byte {
+	b = rawjson.AppendString(append(b, `"taskId":`...), t.ID)
+	b = appendMember(b, "status", string(t.Status))
+	b = appendOptional(b, "statusMessage", t.Message)
+	b = appendMember(b, "createdAt", t.Created.UTC().Format(time.RFC3339Nano))
+	b = appendMember(b, "lastUpdatedAt", t.Updated.UTC().Format(time.RFC3339Nano))
+	b = append(b, `,"ttlMs":`...)
+	if t.Status.Final() {
+		b = strconv.AppendInt(b, (t.Updated.Sub(t.Created) + task.KeptFor).Milliseconds(), 10)
+	} else {
+		b = append(b, "null"...) // it is kept for as long as it goes on
+	}
+	return append(b, `,"pollIntervalMs":`+strconv.FormatInt(pollInterval.Milliseconds(), 10)...)
+}
+
+// appendDetails appends what tasks/get returns and notifications/tasks carries. What was kept is
+// shown without the secrets that the server has now.
+func (s *Server) appendDetails(b []byte, t *task.Task) []byte {
+	b = appendTask(b, t)
+	redactor := &s.exec.Registry.Catalog().Redactor
+	for _, m := range []struct {
+		name  string
+		value json.RawMessage
+	}{{"result", t.Result}, {"error", t.Error}, {"inputRequests", t.Requests}} {
+		if m.value != nil {
+			b = append(append(b, `,"`+m.name+`":`...), redactor.JSON(m.value)...)
+		}
+	}
+	return b
+}
+
+// onTask serves tasks/get, tasks/update and tasks/cancel.
+func (x *exchange) onTask() (reply, error) {
+	id, err := x.text("taskId", x.peer.taskID)
+	if err != nil {
+		return nil, err
+	}
+	owner, ts := x.who.principal.ID, x.server.tasks
+	if x.method != methodTasksGet {
+		return x.acknowledge(ts, owner, id)
+	}
+	t, err := ts.get(owner, id)
+	switch {
+	case errors.Is(err, task.ErrUnknown):
+		return nil, invalidParams(err.Error())
+	case err != nil:
+		return nil, &domain.Error{Code: domain.CodeInternal, Message: "the task could not be read", Err: err}
+	}
+	return func(b []byte) []byte { return x.encoder().end(x.server.appendDetails(append(b, '{'), &t), nil) }, nil
+}
+
+// acknowledge serves tasks/update and tasks/cancel, which have the same empty result for tasks
+// that have ended.
+func (x *exchange) acknowledge(ts *tasks, owner, id string) (reply, error) {
+	var given map[string]json.RawMessage
+	if x.method == methodTasksUpdate && (x.inputResponses == nil || json.Unmarshal(x.inputResponses, &given) != nil) {
+		return nil, invalidParams(`tasks/update needs "inputResponses", an object with the answers by their keys`)
+	}
+	if t := ts.find(owner, id); t == nil {
+		ended, err := ts.store.Get(owner, id)
+		if err == nil && ended.Foreign {
+			err = errors.New("another process of this server goes on with the task, and only that can change it")
+		}
+		if err != nil {
+			return nil, invalidParams(err.Error())
+		}
+	} else if given == nil {
+		t.end(errTaskCancelled)
+	} else if err := t.answer(given); err != nil {
+		return nil, err
+	}
+	return func(b []byte) []byte { return x.encoder().meta(append(b, `{"resultType":"complete"`...), nil) }, nil
+}
+
+const notificationTasks = "notifications/tasks"
+
+// taskChanged is the change of a task.
+func taskChanged(id string) change { return change{notificationTasks, "taskId", id} }
+
+// notifyOfTask tells the subscription that tag names what has become of a task.
+func (x *exchange) notifyOfTask(id string, tag any) {
+	t, err := x.server.tasks.get(x.who.principal.ID, id)
+	if err != nil {
+		return // it has expired
+	}
+	b := jsonrpc.AppendValue([]byte(`{"jsonrpc":"2.0","method":"`+notificationTasks+`","params":{"_meta":`), tag)
+	x.out.notify(append(x.server.appendDetails(append(b, ','), &t), "}}"...))
+}
