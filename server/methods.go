@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -29,6 +30,9 @@ func (x *exchange) callTool() {
 	x.server.exec.Start(x.ctx, cmd, func(res domain.ToolResult, err error) {
 		defer x.recover()
 		logged(res, err)
+		if res.IsError {
+			err = cmp.Or(err, stopped(x.ctx)) // what the handler made of that
+		}
 		e, ok := errors.AsType[*domain.Error](err)
 		if ok && x.server.ErrorsAsResults.Load() && !e.Verbatim && e.Code != domain.CodeMissingCapability {
 			res, err = e.AsResult(), nil

@@ -143,13 +143,13 @@ func (t *liveTask) say(message string) {
 // ended takes in the outcome of the call, which write appends unless there is an error: the
 // answer, or that the client has to answer first.
 func (t *liveTask) ended(write reply, err error) {
-	cause := context.Cause(t.x.ctx)
+	cause := stopped(t.x.ctx)
 	t.x.cancel(nil)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	required, asks := errors.AsType[*call.InputRequired](err)
-	switch stopped := cause == errTaskCancelled || cause == errRevoked || cause == errStopped || cause == errUnanswered; {
-	case stopped && err != nil:
+	switch {
+	case cause != nil && err != nil:
 		t.stop(cause)
 	case asks:
 		t.ask(required)
@@ -159,6 +159,15 @@ func (t *liveTask) ended(write reply, err error) {
 	default:
 		t.set(func(s *task.Task) { s.Status, s.Message, s.Result = task.Completed, "", write(nil) })
 	}
+}
+
+// stopped returns why the call of a task was ended, or nil if it was not.
+func stopped(ctx context.Context) error {
+	switch cause := context.Cause(ctx); cause {
+	case errTaskCancelled, errRevoked, errStopped, errUnanswered:
+		return cause
+	}
+	return nil
 }
 
 // stop ends the task because of a cause. The caller holds mu.
@@ -302,12 +311,8 @@ func (g *background) detach(message string) bool {
 	x := g.x
 	x.peer.mu.Lock()
 	defer x.peer.mu.Unlock()
-	if g.task != nil {
-		g.task.say(message)
-		return true
-	}
-	if x.peer.finished {
-		return false
+	if g.task != nil || x.peer.finished {
+		return g.task != nil
 	}
 	t := x.server.tasks.begin(x, message)
 	if t == nil {
@@ -400,13 +405,20 @@ func (x *exchange) onTask() (reply, error) {
 		return x.acknowledge(ts, owner, id)
 	}
 	t, err := ts.get(owner, id)
-	switch {
-	case errors.Is(err, task.ErrUnknown):
-		return nil, invalidParams(err.Error())
-	case err != nil:
-		return nil, &domain.Error{Code: domain.CodeInternal, Message: "the task could not be read", Err: err}
+	if err != nil {
+		return nil, taskError(err)
 	}
 	return func(b []byte) []byte { return x.encoder().end(x.server.appendDetails(append(b, '{'), &t), nil) }, nil
+}
+
+var errForeign = errors.New("another process of this server goes on with the task, and only that can change it")
+
+// taskError returns the error of a request about a task as the client gets it.
+func taskError(err error) error {
+	if errors.Is(err, task.ErrUnknown) || err == errForeign {
+		return invalidParams(err.Error())
+	}
+	return &domain.Error{Code: domain.CodeInternal, Message: "the task could not be read", Err: err}
 }
 
 // acknowledge serves tasks/update and tasks/cancel, which have the same empty result for tasks
@@ -419,10 +431,10 @@ func (x *exchange) acknowledge(ts *tasks, owner, id string) (reply, error) {
 	if t := ts.find(owner, id); t == nil {
 		ended, err := ts.store.Get(owner, id)
 		if err == nil && ended.Foreign {
-			err = errors.New("another process of this server goes on with the task, and only that can change it")
+			err = errForeign
 		}
 		if err != nil {
-			return nil, invalidParams(err.Error())
+			return nil, taskError(err)
 		}
 	} else if given == nil {
 		t.end(errTaskCancelled)

@@ -136,10 +136,10 @@ func (p *peer) headers(msg string, header map[string]string) map[string]string {
 	if p.modern {
 		var m struct {
 			Method string
-			Params struct{ Name, URI string }
+			Params struct{ Name, URI, TaskID string }
 		}
 		_ = json.Unmarshal([]byte(msg), &m) // some are wrong on purpose
-		all["MCP-Protocol-Version"], all["Mcp-Method"], all["Mcp-Name"] = modernVersion, m.Method, cmp.Or(m.Params.Name, m.Params.URI)
+		all["MCP-Protocol-Version"], all["Mcp-Method"], all["Mcp-Name"] = modernVersion, m.Method, cmp.Or(m.Params.Name, m.Params.URI, m.Params.TaskID)
 	}
 	for name, value := range header {
 		all[name] = value

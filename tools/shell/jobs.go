@@ -65,12 +65,15 @@ func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error
 // follow waits for the end of a job whose caller follows it as a task, and returns what the
 // last reading of it would. The job ends with its task.
 func (t tool) follow(ctx context.Context, job *runner.Job, atMost time.Duration) (domain.ToolResult, error) {
-	_, err := call.Await(ctx, job.Done(), atMost+overtime)
+	ended, err := call.Await(ctx, job.Done(), atMost+overtime)
 	job.Stop() // unless it has ended
-	if ctx.Err() != nil {
-		return domain.ToolResult{}, err
+	switch {
+	case ended:
+		return read(job, 0, t.inline())
+	case err == nil:
+		err = domain.Errorf(domain.CodeExecutionFailed, "%s: the client is gone, and job %s was stopped; what it had done until then is unknown", t.name, job.ID)
 	}
-	return read(job, 0, t.inline())
+	return domain.ToolResult{}, err
 }
 
 type jobsInput struct {
