@@ -121,7 +121,6 @@ type Catalog struct {
 	disabled  []*Resource // by configuration
 	missing   []Missing
 	private   bool // what is listed depends on the principal
-	pending   bool // a source will soon offer more
 
 	sources []*heldSource // whose items are in it
 	users   atomic.Int64  // requests in flight under it, and one while it is in force
@@ -139,9 +138,6 @@ func (c *Catalog) Tools() []*Tool { return c.tools }
 // Missing returns what is not offered although a source knows of it, with the
 // reason: it lacks something, is not valid, or has a name that is taken.
 func (c *Catalog) Missing() []Missing { return c.missing }
-
-// Pending reports whether there will soon be more in the catalog.
-func (c *Catalog) Pending() bool { return c.pending }
 
 // Private reports whether what is listed depends on the principal.
 func (c *Catalog) Private() bool { return c.private }

@@ -274,7 +274,6 @@ type item interface {
 type sourceItems struct {
 	source  *heldSource
 	missing []Missing
-	pending bool
 	items   []offeredItem
 }
 
@@ -289,7 +288,7 @@ type offeredItem struct {
 
 func newSourceItems(source *heldSource) *sourceItems {
 	offer := source.Offer()
-	s := &sourceItems{source, offer.Missing, offer.Pending, make([]offeredItem, 0, len(offer.Tools)+len(offer.Resources)+len(offer.Prompts))}
+	s := &sourceItems{source, offer.Missing, make([]offeredItem, 0, len(offer.Tools)+len(offer.Resources)+len(offer.Prompts))}
 	for i := range offer.Tools {
 		s.items = append(s.items, offeredItem{offered: &offer.Tools[i]})
 	}
@@ -333,7 +332,6 @@ func merge(settings Settings, sources []*sourceItems) *Catalog {
 	taken := map[[2]string]bool{}
 	for _, s := range sources {
 		c.sources = append(c.sources, s.source)
-		c.pending = c.pending || s.pending
 		for _, m := range s.missing {
 			m.Source = s.source.Name()
 			c.missing = append(c.missing, m)

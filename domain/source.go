@@ -30,9 +30,6 @@ type Offer struct {
 	// Open says that the source may offer items later whose names are not known
 	// yet, so settings for unknown names are no mistake.
 	Open bool
-	// Pending says that the source will soon offer more: clients should not rely on lists
-	// until then.
-	Pending bool
 }
 
 // Kind is a kind of item that clients can list.

@@ -141,9 +141,11 @@ func MarshalResult(r domain.ToolResult) []byte {
 	return encoder{}.result(nil, &r)
 }
 
-// listTTL is how long, in milliseconds, a modern client may use a list without
-// asking again.
-const listTTL = 60_000
+// caching says of a result how long and by whom it may be used again (SEP-2549): by nobody without asking. What is
+// listed and said depends on the principal, the client, the configuration of this process and other servers, and a client
+// that keeps it until its next session would go by what is no longer true. Within a session nobody has to ask more often
+// than before, since notifications say when a list has changed.
+const caching = `,"ttlMs":0,"cacheScope":"private"`
 
 // list serves the lists of tools, resources, templates and prompts.
 func (x *exchange) list() (reply, error) {
@@ -165,11 +167,7 @@ func (x *exchange) list() (reply, error) {
 			b = appendMember(b, "nextCursor", next)
 		}
 		if x.meta.modern {
-			ttl := listTTL
-			if catalog.Pending() {
-				ttl = 0
-			}
-			b = appendCaching(b, ttl, catalog.Private())
+			b = append(b, caching...)
 		}
 		return x.encoder().end(b, nil)
 	}, err
@@ -210,16 +208,6 @@ func appendList[T any](b []byte, member string, items []T, appendItem func([]byt
 		b = appendItem(b, item)
 	}
 	return append(b, ']')
-}
-
-// appendCaching appends how long, in milliseconds, and by whom a result may be
-// used again.
-func appendCaching(b []byte, ttl int, private bool) []byte {
-	scope := mcp.CacheScopePublic
-	if private {
-		scope = mcp.CacheScopePrivate
-	}
-	return append(b, `,"ttlMs":`+strconv.Itoa(ttl)+`,"cacheScope":"`+string(scope)+`"`...)
 }
 
 // appendTool appends a tool as tools/list shows it. Clients reject results without the

@@ -75,7 +75,7 @@ func (x *exchange) readResource() {
 		x.finish(func(b []byte) []byte {
 			b = appendList(append(b, '{'), "contents", r.Content, func(b []byte, c domain.Content) []byte { return appendContents(b, &c) })
 			if x.meta.modern {
-				b = appendCaching(b, 0, true)
+				b = append(b, caching...)
 			}
 			return x.encoder().end(appendMembers(b, r.Extra), r.Meta)
 		}, err)
@@ -207,6 +207,6 @@ func (x *exchange) discover() (reply, error) {
 		b = jsonrpc.AppendValue(append(b, `{"supportedVersions":`...), mcp.ValidProtocolVersions)
 		b = append(append(b, `,"capabilities":`...), x.server.offering.Load().modern...)
 		b = appendOptional(b, "instructions", x.instructions())
-		return x.encoder().end(appendCaching(b, listTTL, x.server.opts.Places != nil), nil)
+		return x.encoder().end(append(b, caching...), nil)
 	}, nil
 }

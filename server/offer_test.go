@@ -107,10 +107,10 @@ func TestOffers(t *testing.T) {
 		{"resources/list", `{}`,
 			`"result":{"resources":[{"name":"blob","uri":"doc:blob"},{"name":"broken","uri":"doc:broken"},` +
 				`{"name":"text","uri":"doc:text","title":"A text","description":"Some text.","mimeType":"text/plain"}]}`,
-			`"ttlMs":60000,"cacheScope":"private","resultType":"complete"`},
-		{"resources/templates/list", `{}`, `"result":{"resourceTemplates":[{"name":"row","uriTemplate":"row:{id}/data","mimeType":"application/json"}]}`, `"ttlMs":60000`},
+			`"ttlMs":0,"cacheScope":"private","resultType":"complete"`},
+		{"resources/templates/list", `{}`, `"result":{"resourceTemplates":[{"name":"row","uriTemplate":"row:{id}/data","mimeType":"application/json"}]}`, `"ttlMs":0,"cacheScope":"private"`},
 		{"prompts/list", `{}`, `"result":{"prompts":[{"name":"greet","title":"Greet","description":"Greets.","arguments":[` +
-			`{"name":"who","description":"Whom.","required":true},{"name":"how","required":false}]},{"name":"image"},{"name":"sad"}]}`, `"ttlMs":60000`},
+			`{"name":"who","description":"Whom.","required":true},{"name":"how","required":false}]},{"name":"image"},{"name":"sad"}]}`, `"ttlMs":0,"cacheScope":"private"`},
 		{"prompts/list", `{"cursor":7}`, `"error":{"code":-32602,"message":"\"cursor\" of prompts/list must be a string"}`, `"code":-32602`},
 		{"prompts/list", `{"cursor":"?"}`, `"error":{"code":-32602,"message":"the cursor is not one that this list gave"`, `"code":-32602`},
 		{"resources/read", `{"uri":"doc:text"}`, `"result":{"contents":[{"uri":"doc:text","mimeType":"text/plain","text":"hello \"you\""}]}`, `"ttlMs":0,"cacheScope":"private"`},

@@ -323,7 +323,7 @@ func TestListTools(t *testing.T) {
 	if again := list(false, ""); again != first {
 		t.Error("the cache answers otherwise")
 	}
-	if modern := list(true, ""); !strings.HasSuffix(modern, `,"ttlMs":60000,"cacheScope":"private","resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fixture","version":"1"}}}}`) {
+	if modern := list(true, ""); !strings.HasSuffix(modern, `,"ttlMs":0,"cacheScope":"private","resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fixture","version":"1"}}}}`) {
 		t.Errorf("got %s", modern)
 	}
 	if bad := list(false, "?"); !strings.Contains(bad, `"code":-32602`) {
@@ -331,7 +331,7 @@ func TestListTools(t *testing.T) {
 	}
 	registry.Unregister("built-in")
 	add(s, domain.Define(domain.Tool{Name: "new", Description: "Is new."}, func(context.Context, noInput) (domain.ToolResult, error) { return domain.Text(""), nil }))
-	if next := list(true, ""); strings.Contains(next, `"broken"`) || !strings.Contains(next, `"new"`) || !strings.Contains(next, `"cacheScope":"public"`) {
+	if next := list(true, ""); strings.Contains(next, `"broken"`) || !strings.Contains(next, `"new"`) || !strings.Contains(next, `"ttlMs":0,"cacheScope":"private"`) {
 		t.Errorf("the cache outlives a change: %s", next)
 	}
 }

@@ -34,7 +34,6 @@ type offers struct {
 	catalog  catalog
 	pins     map[string]Difference // tools that differ from their pins
 	offered  domain.Offer
-	settled  bool   // it has been tried to connect
 	signsIn  bool   // somebody has to sign in
 	owner    string // ID of the principal whose connection has shown the catalog; "" for all
 	changed  func()
@@ -151,7 +150,6 @@ func (o *offers) adopt(c catalog) {
 	}
 	offer, repairs := o.offer(&c, changed)
 	o.mu.Lock()
-	offer.Pending = c.empty() && !o.settled && !o.settings.Lazy
 	o.catalog, o.pins, o.offered, o.repairs = c, changed, offer, repairs
 	notify := o.changed
 	o.mu.Unlock()
@@ -160,12 +158,12 @@ func (o *offers) adopt(c catalog) {
 	}
 }
 
-// settle notes that the server has been tried, and whether somebody has to sign in. It notifies if that is new, or in any case.
+// settle notes that the server has been tried, and whether somebody has to sign in. It notifies if that has changed, or in any case.
 func (o *offers) settle(signsIn, notifies bool) {
 	o.mu.Lock()
 	notify := o.changed
-	notifies = notifies || o.offered.Pending || signsIn != o.signsIn
-	o.settled, o.offered.Pending, o.signsIn = true, false, signsIn
+	notifies = notifies || signsIn != o.signsIn
+	o.signsIn = signsIn
 	o.mu.Unlock()
 	if notifies && notify != nil {
 		notify()

@@ -118,7 +118,7 @@ func newServer(name string, settings Settings, d deps) *Server {
 	if err != nil {
 		s.problem("what was known of it cannot be read", err)
 	}
-	s.settled, s.signsIn = settings.perPrincipal(), e.oauth != nil && settings.perPrincipal()
+	s.signsIn = e.oauth != nil && settings.perPrincipal()
 	s.enter = s.signInTool()
 	s.links.main.handshake = kept.Handshake
 	s.adopt(kept)
