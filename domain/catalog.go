@@ -35,6 +35,11 @@ type Settings struct {
 	OtherNames func() map[string][]string // tools by what other programs call them, for [nearest.Tool]
 }
 
+// listsOtherwise reports whether lists show the same tools in another way than under other settings.
+func (s *Settings) listsOtherwise(other *Settings) bool {
+	return s.Discovery != other.Discovery || s.StructuredContent != other.StructuredContent || s.Limits.MaxResultChars != other.Limits.MaxResultChars
+}
+
 // Override is what configuration says of one tool or, in part, of one resource or
 // prompt. The zero value changes nothing.
 type Override struct {
@@ -42,7 +47,7 @@ type Override struct {
 	Timeout         time.Duration      `yaml:"timeout" min:"1ms" max:"24h"`
 	Groups          []string           `yaml:"groups"`
 	ComplianceLevel string             `yaml:"compliance_level" format:"level" template:"-"`
-	Confirm         bool               `yaml:"confirm"`
+	Confirm         *bool              `yaml:"confirm"`
 	Rename          string             `yaml:"rename" template:"-"`
 	Description     string             `yaml:"description" template:"-"`
 	Annotations     AnnotationOverride `yaml:"annotations" template:"-"`
@@ -87,19 +92,20 @@ type Discovery struct {
 	Limit int    `yaml:"limit" min:"0"`
 }
 
-// The modes of [Discovery] besides auto, which lists tools of other servers up to the limit.
+// The modes of [Discovery] besides auto, which lists tools of other servers up to the limit, and all of them to a client
+// that defers tools itself.
 const (
 	DiscoverAll    = "all"    // everything is listed
 	DiscoverSearch = "search" // only what searches is listed
 )
 
-// lists returns the tools that lists show.
-func (d Discovery) lists(tools []*Tool) []*Tool {
+// lists returns the tools that lists of a session show.
+func (d Discovery) lists(s Session, tools []*Tool) []*Tool {
 	if d.Mode == DiscoverSearch {
-		return filter(tools, func(t *Tool) bool { return t.Listing == ListedAlways })
+		return filter(tools, func(t *Tool) bool { return t.Listing >= ListedAlways })
 	}
 	few := filter(tools, func(t *Tool) bool { return t.Listing != ListedIfFew })
-	if d.Mode == DiscoverAll || len(tools)-len(few) <= d.Limit {
+	if d.Mode == DiscoverAll || s.ClaudeCode() || len(tools)-len(few) <= d.Limit {
 		return tools
 	}
 	return few
@@ -380,14 +386,14 @@ func (c *Catalog) List(q ListToolsQuery) (ToolPage, error) {
 	tools := filter(c.tools, func(t *Tool) bool {
 		return !t.Disabled && (q.Category == "" || t.Category == q.Category) && c.Settings.Access.Allowed(q.Session.Principal, t)
 	})
-	page, next, err := pageOf(c.Settings.Discovery.lists(tools), func(t *Tool) string { return t.Name }, q.Cursor, c.Settings.Limits.PageSize)
+	page, next, err := pageOf(c.Settings.Discovery.lists(q.Session, tools), func(t *Tool) string { return t.Name }, q.Cursor, c.Settings.Limits.PageSize)
 	return ToolPage{page, next}, err
 }
 
-// Hidden returns how many tools p may call that lists leave out.
-func (c *Catalog) Hidden(p Principal) int {
-	tools := filter(c.tools, func(t *Tool) bool { return !t.Disabled && c.Settings.Access.Allowed(p, t) })
-	return len(tools) - len(c.Settings.Discovery.lists(tools))
+// Hidden returns how many tools the session may use that lists leave out.
+func (c *Catalog) Hidden(s Session) int {
+	tools := c.callable(s.Principal)
+	return len(tools) - len(c.Settings.Discovery.lists(s, tools))
 }
 
 // ListResources returns the page of the resources p may read that begins after

@@ -43,6 +43,11 @@ func (s Session) Key() string { return SessionKey(s.Principal.ID, s.ID) }
 // sessions makes one of each request, which has no ID.
 func (s Session) Lasts() bool { return s.ID != "" }
 
+// ClaudeCode reports whether the client is Claude Code. It shows models the structured content of a result instead of its
+// text, reads hints in the _meta of tools, and since 2.1.7 finds tools itself where there are many: it needs no list that
+// leaves some out. No other client that does is known by its name: Codex defers with some models only, and from 100 tools on.
+func (s Session) ClaudeCode() bool { return strings.HasPrefix(s.Client+" ", "claude-code ") }
+
 // SessionKey is the [Session.Key] of a session of a principal, both by their
 // IDs.
 func SessionKey(principal, session string) string { return principal + "\x00" + session }

@@ -166,7 +166,7 @@ func (r *Registry) publish() (closing []Source) {
 	before := r.now.Swap(next)
 	access := (before.private || next.private) && !reflect.DeepEqual(before.Settings.Access, next.Settings.Access)
 	change := Change{
-		Tools:     access || before.Settings.Discovery != next.Settings.Discovery || changed(before.tools, next.tools, (*Tool).looksLike),
+		Tools:     access || before.Settings.listsOtherwise(&next.Settings) || changed(before.tools, next.tools, (*Tool).looksLike),
 		Resources: access || changed(before.resources, next.resources, (*Resource).looksLike),
 		Prompts:   access || changed(before.prompts, next.prompts, (*Prompt).looksLike),
 	}

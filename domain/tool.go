@@ -38,6 +38,7 @@ type Tool struct {
 	Disabled        bool          // known, but not listed and not callable unless configuration enables it
 	MaxResultChars  int           // of a tool that promises longer results than usual; 0, or where an operator wants shorter ones, the executor's limit
 	Confirm         bool          // the user has to agree to each call
+	Final           bool          // what a call does cannot be taken back: it sends something to people, or deletes; clients are told to ask each time
 	Preview         Previewer     // what the user reads then; nil for the arguments
 	Offered         string        // the name the tool's source gave it, if clients see another
 	Origin          Origin        // of a tool of another server
@@ -82,7 +83,8 @@ type Listing int
 const (
 	ListedByDefault Listing = iota // unless everything is to be searched for
 	ListedIfFew                    // likewise, and unless there are too many of its kind: a tool of another server
-	ListedAlways                   // it is what searches
+	ListedAlways                   // results name it as what to call next
+	ListedToSearch                 // always, too: it is what searches
 )
 
 // Annotations are the hints MCP gives clients about a tool. All four are always
@@ -165,7 +167,9 @@ func (t *Tool) with(o Override) item {
 	if o.Timeout > 0 && !t.KeepsTime {
 		t.Timeout = o.Timeout
 	}
-	t.Confirm = t.Confirm || o.Confirm
+	if o.Confirm != nil {
+		t.Confirm, t.Final = *o.Confirm, t.Final && *o.Confirm
+	}
 	if o.Rename != "" {
 		t.Name, t.Offered = o.Rename, t.Name
 	}
@@ -210,6 +214,7 @@ func (t *Tool) HasEffects() bool {
 func (t *Tool) looksLike(old *Tool) bool {
 	return old != nil && t.Name == old.Name && t.Title == old.Title && t.Description == old.Description && t.Category == old.Category &&
 		t.Annotations == old.Annotations && t.Structured == old.Structured && t.Listing == old.Listing && t.Disabled == old.Disabled &&
+		t.Confirm == old.Confirm && t.Final == old.Final &&
 		t.ComplianceLevel == old.ComplianceLevel &&
 		slices.Equal(t.Groups, old.Groups) && bytes.Equal(t.Listed, old.Listed) && bytes.Equal(t.Input.Raw(), old.Input.Raw()) &&
 		(t.Output == nil) == (old.Output == nil) && (t.Output == nil || bytes.Equal(t.Output.Raw(), old.Output.Raw()))

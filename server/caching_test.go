@@ -14,8 +14,8 @@ func TestCaching(t *testing.T) {
 		"server/discover": `{}`, "tools/list": `{}`, "prompts/list": `{}`, "resources/list": `{}`, "resources/templates/list": `{}`,
 		"resources/read": `{"uri":"doc:text"}`,
 	} {
-		for _, meta := range []string{``, `"toolserver/category":"custom",`, `"io.modelcontextprotocol/clientInfo":{"name":"claude-code","version":"2.1.331"},`} {
-			if got := play(t, s, strings.Replace(request(`1`, method, params, true), `"_meta":{`, `"_meta":{`+meta, 1))[0]; strings.Count(got, hint) != 1 || strings.Count(got, "ttlMs") != 1 {
+		for _, meta := range []string{`"name":"t"`, `"name":"t"},"toolserver/category":"custom","x":{"y":1`, `"name":"claude-code"`} {
+			if got := play(t, s, strings.Replace(request(`1`, method, params, true), `"name":"t"`, meta, 1))[0]; strings.Count(got, hint) != 1 || strings.Count(got, "ttlMs") != 1 {
 				t.Errorf("%s with %s: got %s", method, meta, got)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -20,7 +19,7 @@ import (
 // versions with sessions, with both halves.
 type encoder struct {
 	modern  bool
-	client  string          // its name and version
+	claude  bool            // the client is Claude Code
 	info    json.RawMessage // of this server, for a modern client
 	catalog *domain.Catalog
 }
@@ -30,7 +29,7 @@ func (in *incoming) encoder() encoder {
 	if in.method == mcp.MethodServerDiscover {
 		info = in.server.about
 	}
-	return encoder{in.meta.modern, in.domain().Client, info, in.server.exec.Registry.Catalog()}
+	return encoder{in.meta.modern, in.domain().ClaudeCode(), info, in.server.exec.Registry.Catalog()}
 }
 
 // result appends a CallToolResult. Text goes to the wire from where the
@@ -187,15 +186,11 @@ func (x *exchange) items(c *domain.Catalog, cursor string) (_ []byte, next strin
 		page, next, err := c.ListPrompts(p, cursor)
 		return appendList(nil, "prompts", page, appendPrompt), next, err
 	}
-	page, err := c.List(domain.ListToolsQuery{Session: domain.Session{Principal: p}, Category: x.meta.category, Cursor: cursor})
-	both := takesBoth(x.domain().Client)
+	page, err := c.List(domain.ListToolsQuery{Session: x.domain(), Category: x.meta.category, Cursor: cursor})
+	h := x.hints(c)
 	return appendList(nil, "tools", page.Tools, func(b []byte, t *domain.Tool) []byte {
-		b = appendTool(b, t, formOf(t, c, both), x.meta.modern)
-		if t.Category == "" || t.Origin.Server != "" || t.Listed != nil { // other servers say all of theirs themselves
-			return b
-		}
-		b = append(b[:len(b)-1], `,"_meta":{"`+categoryKey+`":`...)
-		return append(rawjson.AppendString(b, t.Category), "}}"...)
+		form, start := formOf(t, c, h.claude), len(b)
+		return h.append(appendTool(b, t, form, x.meta.modern), start, t, form)
 	}), page.Next, err
 }
 
@@ -287,15 +282,9 @@ func appendPrompt(b []byte, p *domain.Prompt) []byte {
 // MarshalTool returns t as tools/list shows it.
 func MarshalTool(t *domain.Tool) json.RawMessage { return appendTool(nil, t, domain.FormBoth, false) }
 
-// takesBoth reports whether models see the text of results that have structured content, too:
-// Claude Code shows them that instead.
-func takesBoth(client string) bool {
-	return !strings.HasPrefix(client+" ", "claude-code ")
-}
-
-// formOf returns the form of the results of a tool, for a client that takes both halves or not.
-func formOf(t *domain.Tool, c *domain.Catalog, both bool) string {
-	return cmp.Or(t.Structured, c.Settings.StructuredContent, map[bool]string{true: domain.FormBoth, false: domain.FormText}[both])
+// formOf returns the form of the results of a tool, for Claude Code or another client.
+func formOf(t *domain.Tool, c *domain.Catalog, claude bool) string {
+	return cmp.Or(t.Structured, c.Settings.StructuredContent, map[bool]string{true: domain.FormText, false: domain.FormBoth}[claude])
 }
 
 // halves returns the content and the structured content that the client gets. Nothing of
@@ -306,7 +295,7 @@ func (e encoder) halves(r *domain.ToolResult) (blocks []domain.Content, structur
 	if structured == nil || e.catalog == nil {
 		return blocks, structured
 	}
-	form := formOf(cmp.Or(r.From, &domain.Tool{}), e.catalog, takesBoth(e.client))
+	form := formOf(cmp.Or(r.From, &domain.Tool{}), e.catalog, e.claude)
 	isText := func(c domain.Content) bool { return c.Type == domain.TextContent }
 	raw, _ := structured.(json.RawMessage)
 	switch noObject := len(raw) > 0 && raw[0] != '{'; {

@@ -192,7 +192,7 @@ func (x *exchange) initialize() (reply, error) {
 func (x *exchange) instructions() string {
 	text := x.server.opts.Instructions
 	if x.server.opts.Places != nil {
-		text += x.server.opts.Places(x.who.principal)
+		text += x.server.opts.Places(x.domain())
 	}
 	return text
 }

@@ -31,8 +31,8 @@ type Options struct {
 	// have its name and version only.
 	Info         mcp.Implementation
 	Instructions string // for models, less than 2,000 characters with Places
-	// Places says where a principal may work, at the end of the instructions; nil if that is nowhere.
-	Places func(domain.Principal) string
+	// Places says where a session may work, at the end of the instructions; nil if that is nowhere.
+	Places func(domain.Session) string
 	Log    *zap.Logger
 
 	MaxMessageBytes int           // of a line or a body

@@ -158,7 +158,7 @@ func TestCatalog(t *testing.T) {
 	}
 	var catalog []entry
 	for _, tool := range registry.List("") {
-		catalog = append(catalog, entry{tool.Name, tool.Title, tool.Category, tool.Description, tool.Annotations, tool.Input, tool.Output})
+		catalog = append(catalog, entry{tool.Name, tool.Title, tool.Category, tool.Description, tool.Annotations, tool.Final, tool.Input, tool.Output})
 	}
 	tooltest.Golden(t, "../testdata/tools.json", encoded(t, catalog, "  "), *update)
 }
@@ -170,6 +170,7 @@ type entry struct {
 	Category    string             `json:"category,omitempty"`
 	Description string             `json:"description"`
 	Annotations domain.Annotations `json:"annotations"`
+	Final       bool               `json:"final,omitempty"` // clients are told to ask about each call
 	Input       *schema.Input      `json:"inputSchema"`
 	Output      *schema.Output     `json:"outputSchema,omitempty"`
 }
@@ -202,7 +203,7 @@ func TestCatalogSize(t *testing.T) {
 	total := 0
 	listed := slices.DeleteFunc(registry.List(""), func(t *domain.Tool) bool { return t.Disabled })
 	for _, tool := range listed {
-		n := len(encoded(t, entry{tool.Name, tool.Title, "", tool.Description, tool.Annotations, tool.Input, tool.Output}, "")) // with a comma
+		n := len(encoded(t, entry{tool.Name, tool.Title, "", tool.Description, tool.Annotations, false, tool.Input, tool.Output}, "")) // with a comma
 		fmt.Fprintf(&lines, "%5d %s\n", n, tool.Name)
 		if total += n; n > maxToolBytes {
 			t.Errorf("%s takes %d bytes of tools/list; want at most %d", tool.Name, n, maxToolBytes)

@@ -81,7 +81,7 @@ func (b *bounds) result(r *domain.ToolResult, maxChars int) error {
 		}
 	}
 	n := utf8.RuneCount(encoded)
-	if n <= maxChars || r.Listed && n <= structuredShare*maxChars {
+	if n <= maxChars || r.Listed && n <= StructuredShare*maxChars {
 		r.Encoded = encoded
 		return nil
 	}

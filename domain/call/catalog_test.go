@@ -70,7 +70,7 @@ func TestSources(t *testing.T) {
 		{"disable", func() { r.Disable("a") }, "a- b", true},
 		{"enable", func() { r.Enable("a") }, "a b", true},
 		{"settings", func() {
-			r.Configure(domain.Settings{Tools: map[string]domain.Override{"b": {Rename: "bee", Description: "Hums.", Groups: []string{"g"}, Timeout: time.Minute, Confirm: true}, "a": {Enabled: new(false)}, "later": {Enabled: new(false)}}})
+			r.Configure(domain.Settings{Tools: map[string]domain.Override{"b": {Rename: "bee", Description: "Hums.", Groups: []string{"g"}, Timeout: time.Minute, Confirm: new(true)}, "a": {Enabled: new(false)}, "later": {Enabled: new(false)}}})
 		}, "a bee", true}, // a was enabled at run time
 		{"renamed, at run time", func() { r.Disable("bee") }, "a bee-", true},
 		{"of a tool that comes later", func() { up.now(tool("b", fine), tool("later", fine)) }, "a bee- later-", true},

@@ -14,7 +14,7 @@ import (
 
 // A List is the result of a tool that finds many things. It is bounded by whole entries, so
 // that text and structured content have the same ones and neither is cut. Structured
-// content, which names the members of each entry, may have [structuredShare] times the
+// content, which names the members of each entry, may have [StructuredShare] times the
 // characters of the text.
 type List[T any] struct {
 	Entries []T
@@ -29,7 +29,8 @@ type List[T any] struct {
 	Next    func(next int) string           // says how to read those; nil for an argument offset
 }
 
-const structuredShare = 2
+// StructuredShare is how many times as long as text structured content may be.
+const StructuredShare = 2
 
 // ListFrom returns a list of what follows the first offset entries of all.
 func ListFrom[T any](all []T, offset int) List[T] {
@@ -62,7 +63,7 @@ func (l List[T]) Result(ctx context.Context) (domain.ToolResult, error) {
 			if results, err = json.Marshal(l.Results(l.Entries[:n], next)); err != nil {
 				return domain.ToolResult{}, fmt.Errorf("structured content: %w", err)
 			}
-			size = max(size, utf8.RuneCount(results)/structuredShare)
+			size = max(size, utf8.RuneCount(results)/StructuredShare)
 		}
 		if size > room && n > 1 {
 			n = max(1, n*room/size)

@@ -26,7 +26,7 @@ const minValue = 100
 func (b *bounds) shorten(text string, results []byte, room int) (short shortEntry, ok bool) {
 	for most := room; most >= minValue; most /= 2 {
 		short = shortEntry{text: b.lines(text, most), results: b.strings(results, most)}
-		if max(utf8.RuneCountInString(short.text), utf8.RuneCount(short.results)/structuredShare) > room {
+		if max(utf8.RuneCountInString(short.text), utf8.RuneCount(short.results)/StructuredShare) > room {
 			continue
 		}
 		short.note = fmt.Sprintf("the entry is too long: what has more than %s bytes is cut", brief.Thousands(most))

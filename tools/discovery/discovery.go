@@ -82,7 +82,7 @@ func (f finder) lacks() string {
 
 func (f finder) listTool() domain.Tool {
 	return domain.Define(domain.Tool{
-		Name: ListName, Title: "List tools of MCP servers", Listing: domain.ListedAlways,
+		Name: ListName, Title: "List tools of MCP servers", Listing: domain.ListedToSearch,
 		Description: "List the tools of the connected MCP servers, with a line about each. To find a tool for a task, use mcp_search; " +
 			"for its arguments, mcp_info. Shows 100 tools at a time.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "list the tools of other MCP servers", Target: []string{"server"},
@@ -91,7 +91,7 @@ func (f finder) listTool() domain.Tool {
 
 func (f finder) searchTool() domain.Tool {
 	return domain.Define(domain.Tool{
-		Name: SearchName, Title: "Find a tool of an MCP server", Listing: domain.ListedAlways,
+		Name: SearchName, Title: "Find a tool of an MCP server", Listing: domain.ListedToSearch,
 		Description: "Find tools of the connected MCP servers by what they do, in plain words. Returns the best, " +
 			"with their arguments (? may be left out, [] a list, {} an object) and the schema of the first; mcp_info has the others, mcp_exec calls them. " +
 			"Use it first when no listed tool fits the task.",
@@ -102,7 +102,7 @@ func (f finder) searchTool() domain.Tool {
 
 func (f finder) infoTool() domain.Tool {
 	return domain.Define(domain.Tool{
-		Name: InfoName, Title: "Describe a tool of an MCP server", Listing: domain.ListedAlways,
+		Name: InfoName, Title: "Describe a tool of an MCP server", Listing: domain.ListedToSearch,
 		Description: "Describe a tool of a connected MCP server: what it does, and the schema of its arguments, as mcp_exec needs them.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "describe the arguments of their tools", Target: []string{"server", "tool"},
 	}, f.info)
@@ -110,7 +110,7 @@ func (f finder) infoTool() domain.Tool {
 
 func (f finder) execTool() domain.Tool {
 	return domain.Define(domain.Tool{
-		Name: ExecName, Title: "Call a tool of an MCP server", Listing: domain.ListedAlways,
+		Name: ExecName, Title: "Call a tool of an MCP server", Listing: domain.ListedToSearch,
 		Description: "Call a tool of a connected MCP server, also one that is not in the list of tools. " +
 			"Get the schema of its arguments from mcp_info or mcp_search first.",
 		Annotations: domain.Annotations{Destructive: true, OpenWorld: true}, Ability: "call any of their tools", Target: []string{"server", "tool"},
@@ -130,7 +130,7 @@ func (f finder) all(catalog *domain.Catalog) (all []found) {
 		if at.server == "" {
 			at.server, at.name = upstream.BuiltIn, t.Name
 		}
-		if at.server != upstream.BuiltIn || f.Everything && t.Listing != domain.ListedAlways {
+		if at.server != upstream.BuiltIn || f.Everything && t.Listing < domain.ListedAlways {
 			all = append(all, at)
 		}
 	}

@@ -142,14 +142,23 @@ func TestDiscovery(t *testing.T) {
 		discovery domain.Discovery
 		groups    []string
 		want      int
+		claude    int // what Claude Code gets
 	}{
-		{domain.Discovery{Mode: "auto", Limit: 6}, []string{"analysts"}, 11}, {domain.Discovery{Mode: "auto", Limit: 5}, []string{"analysts"}, 5},
-		{domain.Discovery{Mode: "auto", Limit: 5}, nil, 8}, {domain.Discovery{Mode: domain.DiscoverAll}, []string{"analysts"}, 11}, {domain.Discovery{Mode: domain.DiscoverSearch}, []string{"analysts"}, 4},
+		{domain.Discovery{Mode: "auto", Limit: 6}, []string{"analysts"}, 11, 11}, {domain.Discovery{Mode: "auto", Limit: 5}, []string{"analysts"}, 5, 11},
+		{domain.Discovery{Mode: "auto", Limit: 5}, nil, 8, 8}, {domain.Discovery{Mode: "auto"}, nil, 5, 8},
+		{domain.Discovery{Mode: domain.DiscoverAll}, []string{"analysts"}, 11, 11}, {domain.Discovery{Mode: domain.DiscoverSearch}, []string{"analysts"}, 4, 4},
 	} {
 		exec.Registry.Configure(domain.Settings{Discovery: test.discovery})
-		page, err := exec.Registry.Catalog().List(domain.ListToolsQuery{Session: domain.Session{Principal: domain.Principal{Groups: test.groups}}})
-		if err != nil || len(page.Tools) != test.want {
-			t.Errorf("%+v %v: %d tools, %v", test.discovery, test.groups, len(page.Tools), err)
+		all := 8
+		if test.groups != nil {
+			all = 11
+		}
+		for client, want := range map[string]int{"": test.want, "codex-mcp-client 0.171": test.want, "claude-code-sdk 1": test.want, "claude-code": test.claude, "claude-code 2.1.331": test.claude} {
+			session := domain.Session{Principal: domain.Principal{Groups: test.groups}, Client: client}
+			page, err := exec.Registry.Catalog().List(domain.ListToolsQuery{Session: session})
+			if hidden := exec.Registry.Catalog().Hidden(session); err != nil || len(page.Tools) != want || hidden != all-want {
+				t.Errorf("%+v %v %s: %d tools, %d hidden, %v", test.discovery, test.groups, client, len(page.Tools), hidden, err)
+			}
 		}
 	}
 	r, err := exec.Call(t.Context(), call.ExecuteToolCommand{Tool: ExecName, Arguments: json.RawMessage(`{"server":"toolserver","tool":"read_file"}`)})

@@ -15,16 +15,16 @@ const (
 	maxAllInstructions = 8_000
 )
 
-// Instructions returns what a principal is told of the servers that it may use: how tools
+// Instructions returns what a session is told of the servers that it may use: how tools
 // are found that lists leave out, and what the servers say themselves.
-func Instructions(servers []*upstream.Server, catalog *domain.Catalog, p domain.Principal) (all string) {
-	if hidden := catalog.Hidden(p); hidden > 0 {
+func Instructions(servers []*upstream.Server, catalog *domain.Catalog, session domain.Session) (all string) {
+	if hidden := catalog.Hidden(session); hidden > 0 {
 		all = fmt.Sprintf(" %d more tools are not listed: find them with %s, and call them with %s.", hidden, SearchName, ExecName)
 	}
 	for _, s := range servers {
 		r := s.Report()
 		text := redact.Text(strings.TrimSpace(r.Says), catalog.Settings.Secrets)
-		if text == "" || !r.Allowed(catalog.Settings.Access, p) {
+		if text == "" || !r.Allowed(catalog.Settings.Access, session.Principal) {
 			continue
 		}
 		if room := min(maxInstructions, maxAllInstructions-len(all)); len(text) > room {

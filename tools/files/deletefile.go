@@ -28,10 +28,10 @@ func deleteFile(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
 		Title: "Delete", Target: []string{"path", "recursive"},
 		Description: "Delete a file, a symlink itself, or a directory: an empty one, or with recursive all that is in it. It cannot be undone.",
-		Annotations: domain.Annotations{Destructive: true},
-		Output:      schema.OutputOf[deleteResult](),
-		Ability:     "delete files and directories",
-		Disabled:    true, // what is deleted is lost: an operator has to enable it
+		Annotations: domain.Annotations{Destructive: true}, Final: true,
+		Output:   schema.OutputOf[deleteResult](),
+		Ability:  "delete files and directories",
+		Disabled: true, // what is deleted is lost: an operator has to enable it
 	}, fileTool.delete, need{"path", t.writes.CheckName, true})
 }
 

@@ -69,14 +69,14 @@ const (
 	maxPlace  = 120
 )
 
-// places says where a principal may work under the policy in force, for the tools that the
+// places says where a session may work under the policy in force, for the tools that its
 // principal may use, and of which other servers.
-func (a *App) places(p domain.Principal) (text string) {
+func (a *App) places(session domain.Session) (text string) {
 	catalog := a.exec.Registry.Catalog()
-	defer func() { text += discovery.Instructions(a.Servers.All(), catalog, p) }()
+	defer func() { text += discovery.Instructions(a.Servers.All(), catalog, session) }()
 	may := func(tools ...string) bool {
 		return slices.ContainsFunc(catalog.Tools(), func(t *domain.Tool) bool {
-			return slices.Contains(tools, cmp.Or(t.Offered, t.Name)) && catalog.Why(p, t.Name) == ""
+			return slices.Contains(tools, cmp.Or(t.Offered, t.Name)) && catalog.Why(session.Principal, t.Name) == ""
 		})
 	}
 	listed := func(paths []string) string { return listed(paths, catalog.Settings.Secrets) }

@@ -76,7 +76,7 @@ func (t *toolset) family() api.Family {
 		of(true, sandbox.Owner{Tool: modifyName}, runs(t, modifyFailing, domain.Tool{Name: modifyName, Target: []string{"messageIds", "add", "remove"},
 			Annotations: changes, Output: schema.OutputOf[modifyResult](), MaxResultChars: maxSearchChars}, t.modify), reading[1:]...), // of 100 messages
 		of(true, sandbox.Owner{Tool: changeLabelName}, runs(t, changeLabelFailing, domain.Tool{Name: changeLabelName, Target: []string{"action", "label", "to"},
-			Annotations: domain.Annotations{Destructive: true}, Output: schema.OutputOf[label]()}, t.changeLabel),
+			Annotations: domain.Annotations{Destructive: true}, Final: true, Output: schema.OutputOf[label]()}, t.changeLabel),
 			labels[0], gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope),
 		of(true, sandbox.Owner{Tool: filtersName}, runs(t, "Error listing filters", domain.Tool{Name: filtersName, Annotations: reads}, t.filters), reading...),
 	}}

@@ -51,9 +51,9 @@ func (t *toolset) sendTool(held sandbox.Capabilities) domain.Tool {
 	c := &composer{toolset: t, tool: sendName, failing: sendFailing, files: held.Reader(), recipients: held.Recipients()}
 	tool := define(t, sendFailing, domain.Tool{
 		Name: sendName, Target: []string{"to", "cc", "bcc", "from", "replyToMessageId", "attachments", "draft", "dryRun"},
-		Annotations: domain.Annotations{},
-		Output:      schema.OutputOf[sendResult](),
-		Timeout:     sendTime,
+		Annotations: domain.Annotations{}, Final: true,
+		Output:  schema.OutputOf[sendResult](),
+		Timeout: sendTime,
 	}, c.send)
 	tool.Preview, tool.Explain = c.preview, c.explain
 	return tool
