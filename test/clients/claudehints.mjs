@@ -1,0 +1,159 @@
+// Checks that Claude Code obeys what toolserver says in the _meta of tools, and asks for lists no more often than it has to:
+//
+//   node claudehints.mjs TOOLSERVER
+//
+// The model is a script on loopback, which makes one call after the other.
+
+import assert from 'node:assert/strict';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const require = createRequire(import.meta.url);
+const claude = join(dirname(require.resolve(`@anthropic-ai/claude-code-${process.platform}-${process.arch}/package.json`)), 'claude');
+const toolserver = realpathSync(process.argv[2]);
+const directory = mkdtempSync('/var/tmp/claude-hints-');
+const work = join(directory, 'work');
+mkdirSync(work);
+
+// There are more tools of another server than lists usually show.
+const config = join(directory, 'config.yaml');
+writeFileSync(config, JSON.stringify({
+  working_directory: work, state_directory: join(directory, 'state'), discovery: { mode: 'auto', limit: 1 }, limits: { max_result_chars: 200_000 },
+  mcp_servers: { odd: { command: process.execPath, args: [fileURLToPath(new URL('odd.mjs', import.meta.url)), 'serve', '20'] } },
+  tools: { write_file: { confirm: true }, delete_file: { enabled: true } },
+}));
+
+// model makes the calls, and returns the requests that it got and what each call has brought.
+function model(calls) {
+  const seen = { requests: [], results: [] };
+  let waited = 0;
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    const { tools = [], messages = [], stream, system } = body ? JSON.parse(body) : {};
+    if (!request.url.startsWith('/v1/messages') || request.url.includes('count_tokens')) {
+      response.setHeader('content-type', 'application/json');
+      response.end('{"input_tokens":1,"data":[],"has_more":false}');
+      return;
+    }
+    let use;
+    if (tools.length > 3) {
+      const text = JSON.stringify(messages) + JSON.stringify(system);
+      if (!text.includes('mcp__ts__') && !tools.some(({ name }) => name.startsWith('mcp__ts__')) && waited++ < 20) { // it has not connected yet
+        use = { id: `toolu_wait${waited}`, name: 'Bash', input: { command: 'sleep 1', description: 'wait' } };
+      } else {
+        seen.requests.push({ tools, text });
+        const blocks = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []));
+        seen.results = calls.map((_, i) => blocks.find((b) => b.type === 'tool_result' && b.tool_use_id === `toolu_call${i}`));
+        const next = seen.results.findIndex((b) => !b);
+        if (next >= 0) use = { id: `toolu_call${next}`, ...calls[next] };
+      }
+    }
+    const content = use ? { type: 'tool_use', name: use.name, id: use.id, input: use.input } : { type: 'text', text: 'done' };
+    const message = {
+      id: 'msg', type: 'message', role: 'assistant', model: 'script', content: [content], stop_reason: use ? 'tool_use' : 'end_turn', stop_sequence: null,
+      usage: { input_tokens: 1, output_tokens: 1 },
+    };
+    if (!stream) {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(message));
+      return;
+    }
+    response.setHeader('content-type', 'text/event-stream');
+    const delta = use ? { type: 'input_json_delta', partial_json: JSON.stringify(use.input) } : { type: 'text_delta', text: 'done' };
+    for (const event of [
+      { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
+      { type: 'content_block_start', index: 0, content_block: use ? { ...content, input: {} } : { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta }, { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: message.stop_reason, stop_sequence: null }, usage: { output_tokens: 1 } }, { type: 'message_stop' },
+    ]) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    response.end();
+  });
+  return { seen, server };
+}
+
+// ask has Claude Code ask the model something, which then makes the calls.
+async function ask(entry, calls) {
+  const { seen, server } = model(calls);
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  const home = join(directory, 'home');
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(directory, 'mcp.json'), JSON.stringify({ mcpServers: { ts: entry } }));
+  try {
+    const run = promisify(execFile)(claude, [
+      '-p', 'go', '--mcp-config', join(directory, 'mcp.json'), '--strict-mcp-config', '--allowedTools', 'mcp__ts', 'Bash', 'ToolSearch',
+    ], {
+      cwd: work, timeout: 120_000,
+      env: {
+        PATH: process.env.PATH, HOME: home, CLAUDE_CONFIG_DIR: home, ANTHROPIC_BASE_URL: `http://127.0.0.1:${server.address().port}`, ANTHROPIC_API_KEY: 'sk-ant-none',
+        ENABLE_TOOL_SEARCH: 'true', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1',
+      },
+    });
+    run.child.stdin.end();
+    seen.said = (await run).stdout;
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+  return seen;
+}
+const textOf = (result) => (typeof result?.content === 'string' ? result.content : (result?.content ?? []).map(({ text }) => text ?? '').join(''));
+
+// The lines are 1,500, and 138,000 characters: without a hint Claude Code shows 50,000 at most.
+const text = Array.from({ length: 1500 }, (_, i) => `line ${String(i).padStart(5, '0')} ${'x'.repeat(80)}`).join('\n');
+writeFileSync(join(work, 'long.txt'), text);
+writeFileSync(join(work, 'kept.txt'), 'kept');
+const calls = [
+  { name: 'ToolSearch', input: { query: 'select:mcp__ts__read_file,mcp__ts__write_file,mcp__ts__create_directory,mcp__ts__delete_file', max_results: 5 } },
+  { name: 'mcp__ts__read_file', input: { path: 'long.txt', limit: 1500 } },
+  { name: 'mcp__ts__create_directory', input: { path: 'made' } },
+  { name: 'mcp__ts__write_file', input: { path: 'asked.txt', content: 'asked' } },
+  { name: 'mcp__ts__delete_file', input: { path: 'kept.txt' } },
+  { name: 'ToolSearch', input: { query: 'apis', max_results: 3 } }, // which only the hint of web_fetch says
+];
+// The server has been connected to before, as on every day but the first.
+const [{ tools: offered }] = JSON.parse(execFileSync(toolserver, ['upstream', 'list', '--json', '--config', config], { encoding: 'utf8' }));
+assert(offered > 1, `${offered} tools are offered`);
+
+const http = spawn(toolserver, ['serve', '--http', '127.0.0.1:0', '--insecure-no-auth', '--config', config], { stdio: ['ignore', 'ignore', 'pipe'] });
+const url = await new Promise((done, failed) => {
+  http.on('exit', () => failed(new Error('the server has ended')));
+  createInterface({ input: http.stderr }).on('line', (line) => line.match(/http:\S+/) && done(line.match(/http:[^\s,]+/)[0]));
+});
+const sent = join(directory, 'sent');
+try {
+  for (const [name, entry] of Object.entries({
+    stdio: { command: 'sh', args: ['-c', `tee '${sent}' | exec '${toolserver}' serve --stdio --config '${config}'`] },
+    http: { type: 'http', url },
+  })) {
+    rmSync(join(work, 'made'), { recursive: true, force: true });
+    const { requests, results, said } = await ask(entry, calls);
+    const [first] = requests;
+    const theirs = (list) => list.filter((tool) => tool.name.startsWith('mcp__ts__'));
+    const at = `over ${name}; the client said ${said}`;
+    assert.deepEqual(theirs(first.tools).filter((tool) => !tool.defer_loading).map((tool) => tool.name), ['mcp__ts__read_large_result'], `tools that are there at once ${at}`);
+    assert(new Set(first.text.match(/mcp__ts__odd__\w+/g)).size >= offered, `the deferred tools of the other server ${at}`);
+    const [found, long, made, written, deleted, hinted] = results;
+    assert.equal(found.content.length, 4, `the tools are not found ${at}`);
+    assert(textOf(long).includes(text), `the long result is ${textOf(long).length} characters ${at}`);
+    assert(!made.is_error && existsSync(join(work, 'made')), `an allowed call failed ${at}`);
+    for (const [call, result] of Object.entries({ written, deleted })) {
+      assert(result.is_error && /permission/.test(textOf(result)), `nobody was asked before it was ${call}: ${JSON.stringify(result)} ${at}`);
+    }
+    assert.equal(readFileSync(join(work, 'kept.txt'), 'utf8'), 'kept');
+    assert.equal(hinted.content[0]?.tool_name, 'mcp__ts__web_fetch', `found by its hint: ${JSON.stringify(hinted.content)} ${at}`);
+    const lists = name === 'stdio' ? readFileSync(sent, 'utf8').split('\n').filter((line) => line.includes('"method":"tools/list"')).length : undefined;
+    if (lists !== undefined) assert(lists <= 2, `tools/list was sent ${lists} times for ${calls.length} calls`); // again after a change of the list
+    console.log(`Claude Code over ${name}: ${new Set(first.text.match(/mcp__ts__\w+/g)).size} tools deferred, a result of ${text.length} characters, two calls asked about`
+      + (lists === undefined ? '' : `, ${lists} tools/list`));
+  }
+} finally {
+  http.kill();
+  rmSync(directory, { recursive: true, force: true });
+}
