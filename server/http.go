@@ -24,6 +24,7 @@ import (
 // HTTPOptions say how the server is reached over HTTP.
 type HTTPOptions struct {
 	Path           string        // of the MCP endpoint
+	PublicURL      string        // address at which others reach this server, for its card; empty for none
 	AllowedOrigins []string      // of web pages that may talk to the server
 	AllowedHosts   []string      // names of the server besides localhost
 	SessionTTL     time.Duration // how long an idle session lives
@@ -157,7 +158,8 @@ func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handle
 	s.sessions.Store(h.sessions)
 	context.AfterFunc(stopping, h.sessions.closeAll)
 	path := strings.TrimSuffix(opts.Path, "/")
-	h.routes = map[string]http.HandlerFunc{path: h.endpoint, path + "/": h.endpoint} // people write either
+	h.routes = cards(s.opts.Info, opts.PublicURL, opts.Path)
+	h.routes[path], h.routes[path+"/"] = h.endpoint, h.endpoint // people write either
 	h.routes["/livez"] = func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, false) }
 	h.routes["/readyz"] = func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, h.ready.Err() != nil) }
 	return h
