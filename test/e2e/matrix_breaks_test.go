@@ -56,7 +56,7 @@ var breakRules = []rule{
 				t.Error("nothing is logged")
 			}
 		}},
-		none: map[string]string{"tool": notThen, "resource": notThen, "prompt": notThen, "completion": notThen, "list": notThen, "batch": notThen},
+		none: map[string]string{"tool": notThen, "resource": notThen, "prompt": notThen, "completion": notThen, "list": notThen, "batch": notThen, "task": notThen},
 	},
 	{name: "goroutine ended", cells: of(calls, survives("goexit", broken, "")), none: map[string]string{"list": noHandler, "subscribe": "beginning to watch is no call, and ends nothing"}},
 	{name: "disabled", cells: absent("enabled: false", disabled, "is disabled")},
@@ -71,12 +71,12 @@ func absent(text string, code int, says string) map[string]cell {
 	}), func(t *testing.T, c *client) {
 		c.start(t, everyItem(text))
 		o := c.ask(t, c.kind, "ok", "").wait()
-		if c.kind == kindTool {
+		if c.kind != kindBatch {
 			c.fails(t, o, code, says)
 		} else if len(o.parts) != 2 || o.parts[0].code+o.parts[1].code != code+invalid {
 			t.Errorf("got %v", o)
 		}
-	}, kindTool, kindBatch), func(t *testing.T, c *client) {
+	}, kindTool, kindBatch, kindTask), func(t *testing.T, c *client) {
 		c.start(t, everyItem(text))
 		if c.cli && says != "" {
 			c.listedDisabled(t)
@@ -106,13 +106,7 @@ var sizeRules = []rule{
 	{
 		name: "answer too large",
 		cells: map[string]cell{
-			kindTool: func(t *testing.T, c *client) {
-				c.start(t, "")
-				o := c.ok(t, c.kind, "large", "100000")
-				if !regexp.MustCompile(`lr_[0-9a-f]+`).MatchString(o.text) || len(o.text) > 50_000 {
-					t.Errorf("%d bytes: %v", len(o.text), o)
-				}
-			},
+			kindTool: cutLarge, kindTask: cutLarge,
 			kindResource: refusedLarge, kindPrompt: refusedLarge,
 			kindCompletion: func(t *testing.T, c *client) {
 				refusedLarge(t, c)
@@ -197,11 +191,20 @@ var sizeRules = []rule{
 			}
 			c.ok(t, c.kind, "ok", "")
 		}},
-		none: map[string]string{"tool": oneRequest, "resource": oneRequest, "prompt": oneRequest, "completion": oneRequest, "list": oneRequest, "subscribe": oneRequest},
+		none: map[string]string{"tool": oneRequest, "resource": oneRequest, "prompt": oneRequest, "completion": oneRequest, "list": oneRequest, "subscribe": oneRequest, "task": oneRequest},
 	},
 }
 
 const oneRequest = "is one request"
+
+// cutLarge asks for a result that is cut.
+func cutLarge(t *testing.T, c *client) {
+	c.start(t, "")
+	o := c.ok(t, c.kind, "large", "100000")
+	if !regexp.MustCompile(`lr_[0-9a-f]+`).MatchString(o.text) || len(o.text) > 50_000 {
+		t.Errorf("%d bytes: %v", len(o.text), o)
+	}
+}
 
 // refusedLarge asks for a document or the like that is too large for an answer.
 func refusedLarge(t *testing.T, c *client) {

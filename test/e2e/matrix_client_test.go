@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/test/fakes/covered"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // door is a way to reach the fixture: a transport and an era, or the command line.
@@ -34,13 +35,13 @@ var doors = []door{{name: "stdio legacy"}, {name: "stdio modern", modern: true},
 // The kinds of requests.
 const (
 	kindTool, kindResource, kindPrompt, kindCompletion = "tool", "resource", "prompt", "completion"
-	kindList, kindSubscribe, kindBatch                 = "list", "subscribe", "batch"
+	kindList, kindSubscribe, kindBatch, kindTask       = "list", "subscribe", "batch", "task"
 )
 
 var (
-	requestKinds = []string{kindTool, kindResource, kindPrompt, kindCompletion, kindList, kindSubscribe, kindBatch}
+	requestKinds = []string{kindTool, kindResource, kindPrompt, kindCompletion, kindList, kindSubscribe, kindBatch, kindTask}
 	// calls are the kinds that run something of the fixture's.
-	calls = []string{kindTool, kindResource, kindPrompt, kindCompletion, kindBatch}
+	calls = []string{kindTool, kindResource, kindPrompt, kindCompletion, kindBatch, kindTask}
 )
 
 // client is one client of a fixture of its own, which it reaches through a door.
@@ -100,6 +101,7 @@ type sent struct {
 	hangUp func()        // of HTTP, or a signal to a command
 	wrote  chan struct{} // closed when all of the request is sent, over HTTP
 	over   chan struct{} // closed when all of the answer has come, over HTTP
+	task   string        // that the request has become, once it is sent
 }
 
 // start starts the fixture under a configuration and connects to it.
@@ -134,6 +136,9 @@ func (c *client) start(t *testing.T, yaml string) {
 func (c *client) prepare(token string) {
 	c.waiting, c.heard, c.streamed = map[string]chan response{}, make(chan message, 1<<12), make(chan struct{})
 	c.peer = &peer{modern: c.modern, can: `{"elicitation":{}}`}
+	if c.kind == kindTask {
+		c.peer.can = takesTasks
+	}
 	if c.http {
 		c.peer.token = token
 	}
@@ -359,6 +364,9 @@ func (c *client) ask(t *testing.T, kind, do, at string) *sent {
 		}
 		return c.command(t, "call", "fixture_do", do, "--at", at)
 	}
+	if kind == kindTask {
+		return c.follow(t, c.request(t, methods[kindTool], params(kindTool, "task "+do, at)))
+	}
 	if kind == kindBatch {
 		tool, prompt := c.newID(), c.newID()
 		return c.send(t, tool, "["+c.message(tool, "tools/call", params(kindTool, do, at))+","+c.message(prompt, "prompts/get", params(kindPrompt, do, at))+"]")
@@ -367,6 +375,52 @@ func (c *client) ask(t *testing.T, kind, do, at string) *sent {
 		return c.request(t, "subscriptions/listen", fmt.Sprintf(`"notifications":{"promptsListChanged":true,"resourceSubscriptions":[%q]}`, document(do, at)))
 	}
 	return c.request(t, methods[kind], params(kind, do, at))
+}
+
+// follow returns what has the outcome of the task that a request becomes as its answer: that of the
+// request, if it becomes none.
+func (c *client) follow(t *testing.T, call *sent) *sent {
+	s := &sent{t: t, client: c, answer: make(chan response, 2), wrote: make(chan struct{}), over: make(chan struct{})}
+	go func() {
+		defer close(s.over)
+		var o response
+		select {
+		case o = <-call.answer:
+		case <-t.Context().Done():
+			return
+		}
+		result := rawjson.Member([]byte(o.text), "result")
+		s.task, _ = rawjson.String(rawjson.Member(result, "taskId"))
+		close(s.wrote)
+		for s.task != "" && t.Context().Err() == nil {
+			o = c.request(t, "tasks/get", fmt.Sprintf(`"taskId":%q`, s.task)).wait()
+			result := rawjson.Member([]byte(o.text), "result")
+			status, _ := rawjson.String(rawjson.Member(result, "status"))
+			if failed := rawjson.Member(result, "error"); failed != nil {
+				must(t, json.Unmarshal(rawjson.Member(failed, "code"), &o.code))
+			}
+			if status != "working" && status != "input_required" {
+				break
+			}
+			if requests := rawjson.Member(result, "inputRequests"); requests != nil {
+				c.answer(t, s.task, requests)
+			}
+			time.Sleep(5 * time.Millisecond) // or nothing else would get a turn
+		}
+		s.answer <- o
+	}()
+	return s
+}
+
+// answer agrees to everything that a task asks.
+func (c *client) answer(t *testing.T, task string, requests json.RawMessage) {
+	redacted(t, response{text: string(requests)})
+	answers := ""
+	_ = rawjson.Object(requests, func(name, _ []byte) error {
+		answers = members(answers, fmt.Sprintf(`%q:{"action":"accept","content":{}}`, name))
+		return nil
+	})
+	c.good(t, c.request(t, "tasks/update", fmt.Sprintf(`"taskId":%q,"inputResponses":{%s}`, task, answers)).wait())
 }
 
 var methods = map[string]string{
@@ -426,6 +480,9 @@ func (s *sent) cancel() {
 	s.t.Helper()
 	c := s.client
 	switch {
+	case c.kind == kindTask:
+		<-s.wrote
+		c.good(s.t, c.request(s.t, "tasks/cancel", fmt.Sprintf(`"taskId":%q`, s.task)).wait())
 	case c.http && c.modern:
 		<-s.wrote
 		s.hangUp()

@@ -61,14 +61,14 @@ var limitRules = []rule{
 			c.start(t, "limits: {per_tool: 1, queue_wait: 1s}")
 			held, dir := c.hold(t, kindTool)
 			o := c.ask(t, c.kind, "ok", "").wait()
-			if c.kind == kindTool {
+			if c.kind != kindBatch {
 				c.fails(t, o, busy, "busy")
 			} else if len(o.parts) != 2 || o.parts[0].code+o.parts[1].code != busy {
 				t.Errorf("of a tool and a prompt, the tool is to be busy: %v", o)
 			}
 			release(t, dir)
 			c.good(t, held.wait())
-		}, kindTool, kindBatch),
+		}, kindTool, kindBatch, kindTask),
 		none: map[string]string{"cli": "a command is one call: it has all slots"},
 	},
 	{
@@ -331,7 +331,7 @@ var reloadRules = []rule{
 				}
 			},
 		},
-		none: map[string]string{"prompt": "prompts touch nothing that a policy is about"},
+		none: map[string]string{"prompt": "prompts touch nothing that a policy is about", "task": "its call is that of a tool"},
 	},
 }
 

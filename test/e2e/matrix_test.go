@@ -31,6 +31,9 @@ var everywhere = map[string]string{
 	"completion cli":     "the command line completes nothing of MCP's",
 	"subscribe cli":      "a command ends before anything changes",
 	"batch cli":          "a command is one request",
+	"task stdio legacy":  "tasks belong to protocol version 2026-07-28",
+	"task http legacy":   "tasks belong to protocol version 2026-07-28",
+	"task cli":           "a command waits for its call",
 }
 
 // of makes one assertion for several kinds.
@@ -103,7 +106,7 @@ const (
 // notFound is the code of what is not there, or not for this client.
 func (c *client) notFound(kind string) int {
 	switch {
-	case kind == kindTool:
+	case kind == kindTool || kind == kindTask:
 		return noTool
 	case (kind == kindResource || kind == kindSubscribe) && !c.modern:
 		return noResource

@@ -51,7 +51,9 @@ func TestUpstreamsDeferred(t *testing.T) {
 				claude, other := connected("claude-code"), connected("t")
 				has := func(c *mcpclient.Client, tool string) bool { return byName(t, c)[tool] != nil }
 				eventually(t, "Claude Code is shown all tools", func() bool { return has(claude, "u__echo") })
-				eventually(t, "another client is told how to find them", func() bool { return !has(other, "u__echo") && strings.Contains(comesTo(other, "tools/call", `{"name":"mcp_list_tools","arguments":{}}`), "echo") })
+				eventually(t, "another client is told how to find them", func() bool {
+					return !has(other, "u__echo") && strings.Contains(comesTo(other, "tools/call", `{"name":"mcp_list_tools","arguments":{}}`), "echo")
+				})
 				if got := [4]string{meta(claude, "mcp_search", loadHint), meta(claude, "read_large_result", loadHint), meta(other, "read_large_result", loadHint), meta(claude, "u__echo", askHint)}; got != [4]string{"", "true", "", ""} {
 					t.Errorf("hints %q", got)
 				}
@@ -60,9 +62,13 @@ func TestUpstreamsDeferred(t *testing.T) {
 					t.Errorf("Claude Code is told of tools that are not listed: %s", again)
 				}
 				reconfigure(t, config, "discovery: search\n"+many)
-				eventually(t, "the search is asked for", func() bool { return !has(claude, "u__echo") && !has(other, "read_file") && meta(claude, "mcp_search", loadHint) == "true" })
+				eventually(t, "the search is asked for", func() bool {
+					return !has(claude, "u__echo") && !has(other, "read_file") && meta(claude, "mcp_search", loadHint) == "true"
+				})
 				reconfigure(t, config, "tools: {u__echo: {confirm: true}}\n"+many)
-				eventually(t, "a person has to agree", func() bool { return meta(claude, "u__echo", askHint) == "true" && meta(other, "u__echo", askHint) == "" })
+				eventually(t, "a person has to agree", func() bool {
+					return meta(claude, "u__echo", askHint) == "true" && meta(other, "u__echo", askHint) == ""
+				})
 				reconfigure(t, config, many)
 				eventually(t, "nobody has to agree", func() bool { return has(claude, "u__echo") && meta(claude, "u__echo", askHint) == "" })
 			})
