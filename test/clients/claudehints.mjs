@@ -23,11 +23,12 @@ mkdirSync(work);
 
 // There are more tools of another server than lists usually show.
 const config = join(directory, 'config.yaml');
-writeFileSync(config, JSON.stringify({
-  working_directory: work, state_directory: join(directory, 'state'), discovery: { mode: 'auto', limit: 1 }, limits: { max_result_chars: 200_000 },
+const configure = (mode) => writeFileSync(config, JSON.stringify({
+  working_directory: work, state_directory: join(directory, 'state'), discovery: { mode, limit: 1 }, limits: { max_result_chars: 200_000 },
   mcp_servers: { odd: { command: process.execPath, args: [fileURLToPath(new URL('odd.mjs', import.meta.url)), 'serve', '20'] } },
   tools: { write_file: { confirm: true }, delete_file: { enabled: true } },
 }));
+configure('auto');
 
 // model makes the calls, and returns the requests that it got and what each call has brought.
 function model(calls) {
@@ -103,6 +104,8 @@ async function ask(entry, calls) {
   }
   return seen;
 }
+const theirs = (list) => list.filter((tool) => tool.name.startsWith('mcp__ts__'));
+const atOnce = ({ tools }) => theirs(tools).filter((tool) => !tool.defer_loading).map((tool) => tool.name.slice('mcp__ts__'.length)).sort();
 const textOf = (result) => (typeof result?.content === 'string' ? result.content : (result?.content ?? []).map(({ text }) => text ?? '').join(''));
 
 // The lines are 1,500, and 138,000 characters: without a hint Claude Code shows 50,000 at most.
@@ -135,9 +138,8 @@ try {
     rmSync(join(work, 'made'), { recursive: true, force: true });
     const { requests, results, said } = await ask(entry, calls);
     const [first] = requests;
-    const theirs = (list) => list.filter((tool) => tool.name.startsWith('mcp__ts__'));
     const at = `over ${name}; the client said ${said}`;
-    assert.deepEqual(theirs(first.tools).filter((tool) => !tool.defer_loading).map((tool) => tool.name), ['mcp__ts__read_large_result'], `tools that are there at once ${at}`);
+    assert.deepEqual(atOnce(first), ['read_large_result'], `tools that are there at once ${at}`);
     assert(new Set(first.text.match(/mcp__ts__odd__\w+/g)).size >= offered, `the deferred tools of the other server ${at}`);
     const [found, long, made, written, deleted, hinted] = results;
     assert.equal(found.content.length, 4, `the tools are not found ${at}`);
@@ -153,6 +155,10 @@ try {
     console.log(`Claude Code over ${name}: ${new Set(first.text.match(/mcp__ts__\w+/g)).size} tools deferred, a result of ${text.length} characters, two calls asked about`
       + (lists === undefined ? '' : `, ${lists} tools/list`));
   }
+  configure('search');
+  const { requests: [first] } = await ask({ command: toolserver, args: ['serve', '--stdio', '--config', config] }, []);
+  assert.deepEqual(atOnce(first), ['mcp_exec', 'mcp_info', 'mcp_list_tools', 'mcp_search', 'read_large_result'], 'what searches is there at once');
+  assert(!/mcp__ts__(odd__|read_file)/.test(first.text), 'what is to be searched for is deferred instead');
 } finally {
   http.kill();
   rmSync(directory, { recursive: true, force: true });
