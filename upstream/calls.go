@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/domain/share"
@@ -27,6 +29,7 @@ const (
 	maxCompletions = 1000
 	completionAge  = time.Hour
 	maxLinked      = 2_000
+	maxStatus      = 1_000 // bytes of what it says of a task
 	linkedAge      = 24 * time.Hour
 )
 
@@ -70,14 +73,37 @@ func (c *calls) relayed(ctx context.Context, req mcpclient.Request) (json.RawMes
 		req.Progress = func(p mcpclient.Progress) {
 			message := redact.Text(p.Message, c.secrets())
 			call.ReportProgress(r.current(), call.Progress{Done: p.Done, Total: p.Total, Message: message})
+			r.done = p.Done
 		}
 	}
 	if call.AsksInRounds(ctx) {
 		return c.inRounds(ctx, l, r, req)
 	}
-	result, err := l.send(context.WithValue(ctx, relayKey{}, r), req)
+	result, err := c.finish(context.WithValue(ctx, relayKey{}, r), l, r, req)
 	l.relays.end(r)
 	return result, err
+}
+
+// finish sends a request and, if the server answers with a task, waits for that: the caller
+// gets a task, too, or the outcome.
+func (c *calls) finish(ctx context.Context, l *link, r *relay, req mcpclient.Request) (json.RawMessage, error) {
+	result, err := l.send(ctx, req)
+	if err != nil || !mcpclient.IsTask(result) {
+		return result, err
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, maxRounds, &mcpclient.TaskError{Problem: "has not finished its task in time"})
+	defer stop()
+	said := func(message string) { // which is progress
+		if message = brief.Clip(message, maxStatus); req.Progress != nil {
+			req.Progress(mcpclient.Progress{Done: r.done + 1, Message: message})
+		}
+	}
+	message, _ := rawjson.String(rawjson.Member(result, "statusMessage"))
+	r.detached.Store(call.Detach(r.current(), cmp.Or(brief.Clip(message, maxStatus), "Server "+c.name+" works on it.")))
+	task := mcpclient.Task{Created: result, Send: l.send, Said: said, Ask: func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+		return l.ask(ctx, r, method, params)
+	}}
+	return task.Wait(ctx)
 }
 
 // request sends a request that is no call of a tool.
@@ -219,6 +245,7 @@ func (c *calls) failure(ctx context.Context, what string, err error) error {
 	e := &domain.Error{Code: domain.CodeExecutionFailed, Err: err, Data: map[string]any{"server": c.name, "failure": retryable}}
 	status, isHTTP := errors.AsType[*mcpclient.HTTPError](err)
 	unavailable, isUnavailable := errors.AsType[*unavailableError](err)
+	ended, isTask := errors.AsType[*mcpclient.TaskError](err)
 	switch {
 	case isUnavailable:
 		e.Message, e.Hint = what+": "+unavailable.Error(), "Call it again later, or use another tool."
@@ -230,6 +257,9 @@ func (c *calls) failure(ctx context.Context, what string, err error) error {
 		e.Hint, e.Data["failure"] = "Do not repeat the call; ask the operator to check mcp_servers."+c.name+".", permanent
 	case notReached(err):
 		e.Message, e.Hint = what+": server "+c.name+" cannot be reached: "+err.Error(), "Call it again later, or use another tool."
+	case isTask:
+		e.Message = what + ": server " + c.name + " " + ended.Problem + ". Whether the call had an effect is unknown."
+		e.Hint = "Find out whether the call had its effect before you repeat it."
 	case errors.Is(err, errGone):
 		e.Message, e.Hint = what+": "+err.Error(), "Make the call again."
 	case errors.Is(err, mcpclient.ErrTooLong):

@@ -40,7 +40,7 @@ func (p *proxy) run(ctx context.Context, args json.RawMessage) (domain.ToolResul
 	if len(args) > 0 {
 		params = append(append(params, `,"arguments":`...), args...)
 	}
-	req := mcpclient.Request{Method: string(mcp.MethodToolsCall), Params: withMeta(ctx, append(params, '}'))}
+	req := mcpclient.Request{Method: string(mcp.MethodToolsCall), Params: withMeta(ctx, append(params, '}')), Tasks: true}
 	if p.headers {
 		req.InputSchema = p.schema
 	}

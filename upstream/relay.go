@@ -23,6 +23,9 @@ type relay struct {
 	owner   domain.Session
 	number  int64    // in the order in which calls begin
 	pending *pending // of a caller who answers in rounds; nil for others
+	done    float64  // the progress that the caller has been told of
+
+	detached atomic.Bool // the caller has a task
 
 	mu     sync.Mutex
 	caller context.Context // of the call; of its last round
@@ -176,21 +179,12 @@ func (l *link) handlers() map[string]mcpclient.Handler {
 	all := map[string]mcpclient.Handler{}
 	for _, method := range []string{call.AskElicitation, call.AskSampling, call.AskRoots} {
 		all[method] = func(ctx context.Context, params json.RawMessage) (any, error) {
-			params = redact.JSON(params, l.server.secrets())
-			req := call.InputRequest{Method: method, Params: params}
-			if method == call.AskElicitation {
-				mode, _ := rawjson.String(rawjson.Member(params, "mode"))
-				req.URL = mode == "url"
-			}
 			for {
 				r := relayOf(ctx)
 				if r == nil {
 					return nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "%s does not belong to a call, or to one of several callers: nobody can be asked", method)
 				}
-				if req.URL {
-					l.server.calls.expectCompletion(r, params)
-				}
-				answer, err := r.ask(ctx, req)
+				answer, err := l.ask(ctx, r, method, params)
 				switch {
 				case err == nil:
 					return answer, nil
@@ -201,6 +195,19 @@ func (l *link) handlers() map[string]mcpclient.Handler {
 		}
 	}
 	return all
+}
+
+// ask has the caller of a relay answer what the server asks.
+func (l *link) ask(ctx context.Context, r *relay, method string, params json.RawMessage) (json.RawMessage, error) {
+	params = redact.JSON(params, l.server.secrets())
+	req := call.InputRequest{Method: method, Params: params}
+	if method == call.AskElicitation {
+		mode, _ := rawjson.String(rawjson.Member(params, "mode"))
+		if req.URL = mode == "url"; req.URL {
+			l.server.calls.expectCompletion(r, params)
+		}
+	}
+	return r.ask(ctx, req)
 }
 
 // expectCompletion notes whom to tell when a person has done what an address is for.

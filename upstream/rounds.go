@@ -58,7 +58,7 @@ func (c *calls) inRounds(ctx context.Context, l *link, r *relay, req mcpclient.R
 	c.running.Go(func() {
 		defer stop()
 		defer close(p.done)
-		p.result, p.err = l.send(calling, req)
+		p.result, p.err = c.finish(calling, l, r, req)
 		l.relays.end(r)
 		cancel(nil)
 	})
@@ -103,7 +103,11 @@ const parkTime = 5 * time.Minute
 // park keeps a call until its next round, and returns what finds it again.
 func (p *pending) park() string {
 	token := rand.Text()
-	p.alarm = time.AfterFunc(parkTime, func() { p.cancel(errGone) })
+	limit := parkTime
+	if p.relay.detached.Load() { // its result waits for the caller, who may take as long as all rounds
+		limit = maxRounds
+	}
+	p.alarm = time.AfterFunc(limit, func() { p.cancel(errGone) })
 	p.calls.parked.Put(p.relay.owner.Principal.ID, token, p, 1)
 	return token
 }

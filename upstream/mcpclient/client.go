@@ -140,7 +140,8 @@ type peer struct {
 	// What the modern version requires in _meta:
 	about        []byte // the members of the version and the client's information
 	capabilities json.RawMessage
-	logLevel     []byte // nil if none is asked for
+	taking       json.RawMessage // the same with tasks; nil if the server has none
+	logLevel     []byte          // nil if none is asked for
 }
 
 func newClient(opts Options) *Client {
@@ -158,7 +159,12 @@ func (c *Client) setServer(s Server) {
 	if p.modern {
 		p.about = rawjson.AppendString(appendMember([]byte{'{'}, []byte(mcp.MetaKeyProtocolVersion), nil), s.Protocol)
 		p.about = appendMember(p.about, []byte(mcp.MetaKeyClientInfo), jsonrpc.AppendValue(nil, c.opts.info()))[1:]
-		p.capabilities = jsonrpc.AppendValue(nil, c.opts.capabilities())
+		declared := c.opts.capabilities()
+		p.capabilities = jsonrpc.AppendValue(nil, declared)
+		if rawjson.Member(rawjson.Member(s.Capabilities, "extensions"), tasksExtension) != nil {
+			declared["extensions"] = map[string]any{tasksExtension: struct{}{}}
+			p.taking = jsonrpc.AppendValue(nil, declared)
+		}
 		if c.opts.LogLevel != "" {
 			p.logLevel = rawjson.AppendString(nil, c.opts.LogLevel)
 		}
@@ -228,6 +234,10 @@ type Request struct {
 	// RelayInput returns a result that requires input (resultType input_required) as it
 	// is, instead of having the handlers provide the input.
 	RelayInput bool
+
+	// Tasks accepts a task as the answer to tools/call, for [Task] to wait for. The requests
+	// about that task have it, too.
+	Tasks bool
 }
 
 // Progress is how far a call has got.
@@ -272,6 +282,9 @@ func (o *Options) bounded(ctx context.Context) (context.Context, context.CancelF
 func (c *Client) do(ctx context.Context, req Request) (json.RawMessage, error) {
 	for range maxRounds {
 		result, err := c.roundTrip(ctx, &req)
+		if err == nil && IsTask(result) && !(req.Tasks && c.modern()) {
+			err = fmt.Errorf("invalid result of %s: a task, which the request cannot be answered with", req.Method)
+		}
 		if err != nil || req.RelayInput || !c.modern() || !requiresInput(result) {
 			return result, err
 		}

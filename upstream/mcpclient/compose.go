@@ -92,7 +92,11 @@ func (p *peer) appendParams(b []byte, req *Request, given []byte, id int64) ([]b
 	}
 	if p.modern {
 		b = append(appendComma(b), p.about...)
-		b = appendMember(b, []byte(mcp.MetaKeyClientCapabilities), p.capabilities)
+		capabilities := p.capabilities
+		if req.Tasks && p.taking != nil {
+			capabilities = p.taking
+		}
+		b = appendMember(b, []byte(mcp.MetaKeyClientCapabilities), capabilities)
 		if logLevel != nil {
 			b = appendMember(b, []byte(mcp.MetaKeyLogLevel), logLevel)
 		}

@@ -25,6 +25,8 @@ func setHeaders(h http.Header, out *outgoing) {
 		member = "name"
 	case mcp.MethodResourcesRead:
 		member = "uri"
+	case mcp.MethodTasksGet, methodTasksUpdate, mcp.MethodTasksCancel:
+		member = "taskId"
 	}
 	if member != "" {
 		if name, err := rawjson.String(rawjson.Member(out.params, member)); err == nil {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/toolserver/toolserver/wire/jsonrpc"
@@ -133,6 +134,11 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request, s *session) {
 			s.take(e.base, body, func([]byte) {}, func(f func()) { f() })
 		}
 		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	var about struct{ TaskID string }
+	if _ = json.Unmarshal(msg.Params, &about); strings.HasPrefix(msg.Method, "tasks/") && r.Header.Get("Mcp-Name") != about.TaskID {
+		http.Error(w, "Mcp-Name is not the ID of the task", http.StatusBadRequest)
 		return
 	}
 	out := &stream{upstream: e.upstream, w: w, events: msg.Method == "subscriptions/listen"}

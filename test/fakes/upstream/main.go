@@ -24,23 +24,24 @@ import (
 
 // options are the flags.
 type options struct {
-	http   string        // address to serve at instead of stdio
-	name   string        // of the server, which the tool about says
-	speaks string        // both, legacy or modern
-	start  string        // what goes wrong at the start: hang or crash
-	until  string        // file whose existence ends what goes wrong at the start
-	starts string        // file that gets a line for each start
-	noise  string        // what is written before each message on stdout, by kinds
-	drip   time.Duration // between two bytes of each message
-	offer  string        // sets of tools
-	tools  int           // how many ordinary ones there are besides
-	page   int           // tools of a page; 0 is all of them
-	cursor string        // endless or repeat: how pagination does not end
-	change string        // file that says how the tools differ from before
-	ignore string        // eof, term: what does not end it
-	fork   string        // marker of a grandchild that it leaves behind
-	status int           // of every HTTP response
-	says   string        // on standard error, at the start
+	http    string        // address to serve at instead of stdio
+	name    string        // of the server, which the tool about says
+	speaks  string        // both, legacy or modern
+	start   string        // what goes wrong at the start: hang or crash
+	until   string        // file whose existence ends what goes wrong at the start
+	starts  string        // file that gets a line for each start
+	noise   string        // what is written before each message on stdout, by kinds
+	drip    time.Duration // between two bytes of each message
+	offer   string        // sets of tools
+	tools   int           // how many ordinary ones there are besides
+	page    int           // tools of a page; 0 is all of them
+	cursor  string        // endless or repeat: how pagination does not end
+	change  string        // file that says how the tools differ from before
+	ignore  string        // eof, term: what does not end it
+	fork    string        // marker of a grandchild that it leaves behind
+	status  int           // of every HTTP response
+	taskDir string        // where tasks are kept when the program ends
+	says    string        // on standard error, at the start
 }
 
 func main() {
@@ -62,6 +63,7 @@ func main() {
 	flag.StringVar(&o.fork, "fork", "", "start a process that holds the streams and ignores TERM; its command line has this `marker`")
 	flag.IntVar(&o.status, "status", 0, "answer every HTTP request with this status")
 	flag.StringVar(&o.says, "says", "", "write this `text` to standard error at the start")
+	flag.StringVar(&o.taskDir, "tasks-dir", "", "keep tasks in this `directory`, for the next process")
 	lingerer := flag.String("linger", "", "be the process that --fork starts")
 	flag.Parse()
 	if *lingerer != "" {
@@ -79,7 +81,7 @@ func run(o options) int {
 	if has(o.ignore, "term") {
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	}
-	u := &upstream{options: o, sessions: map[*session]bool{}}
+	u := &upstream{options: o, sessions: map[*session]bool{}, tasks: map[string]*task{}}
 	if o.http != "" {
 		return u.serveHTTP(ctx)
 	}
@@ -96,6 +98,7 @@ type upstream struct {
 
 	mu       sync.Mutex
 	sessions map[*session]bool
+	tasks    map[string]*task
 	last     int // ID of an HTTP session
 }
 

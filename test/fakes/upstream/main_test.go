@@ -25,7 +25,7 @@ type duplex struct {
 // client connects to an upstream over a transport.
 func client(t *testing.T, o options, transport string, opts mcpclient.Options) *mcpclient.Client {
 	t.Helper()
-	u := &upstream{options: o, sessions: map[*session]bool{}}
+	u := &upstream{options: o, sessions: map[*session]bool{}, tasks: map[string]*task{}}
 	var c *mcpclient.Client
 	var err error
 	if transport == "http" {

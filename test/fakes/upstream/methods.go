@@ -60,6 +60,10 @@ func (c *call) result() (string, error) {
 		}
 		return fmt.Sprintf(`"protocolVersion":%q,%s,"serverInfo":%s,"instructions":"Ask nicely."`, version, capabilities, info), nil
 	case "server/discover":
+		capabilities := capabilities
+		if has(u.offer, "tasks") {
+			capabilities = strings.TrimSuffix(capabilities, "}") + `,"extensions":{"` + tasksExtension + `":{}}}`
+		}
 		return fmt.Sprintf(`"supportedVersions":[%q],%s,"instructions":"Ask nicely.","ttlMs":0,"cacheScope":"private","_meta":{%q:%s}`, modernVersion, capabilities, metaPrefix+"serverInfo", info), nil
 	case "ping", "logging/setLevel":
 		return "", nil
@@ -70,6 +74,10 @@ func (c *call) result() (string, error) {
 		return c.callTool(c.text("name"))
 	case "subscriptions/listen":
 		return c.listen()
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		if has(u.offer, "tasks") {
+			return c.aboutTask()
+		}
 	}
 	return c.documents()
 }

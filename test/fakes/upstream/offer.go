@@ -27,6 +27,7 @@ func sets() map[string]func() []tool {
 		"flags":       flagged,
 		"judging":     judging,
 		"faithful":    faithfuls,
+		"tasks":       tasking,
 		"none":        func() []tool { return nil },
 	}
 }
