@@ -24,6 +24,8 @@ type tasking struct {
 	mu       sync.Mutex
 	created  string // members of the answer, besides the ID
 	without  string // a capability that it does not declare
+	works    bool   // without end
+	trouble  []int  // statuses that looks at the task are answered with; 0 is no answer
 	answer   json.RawMessage
 	requests []string
 	declared []string // capabilities of clients, by request
@@ -43,6 +45,20 @@ func (s *tasking) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	result := `{}`
+	if m.Method == "tasks/get" && len(s.trouble) > 0 {
+		status := s.trouble[0]
+		s.trouble = s.trouble[1:]
+		s.requests = append(s.requests, "tasks/get")
+		if status == 0 {
+			return nil, errors.New("connection reset")
+		}
+		w := httptest.NewRecorder()
+		if status == http.StatusServiceUnavailable {
+			w.Header().Set("Retry-After", "600")
+		}
+		w.WriteHeader(status)
+		return w.Result(), nil
+	}
 	switch m.Method {
 	case "server/discover":
 		result = `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
@@ -55,6 +71,9 @@ func (s *tasking) RoundTrip(r *http.Request) (*http.Response, error) {
 		result = `{"resultType":"task","taskId":"t é","status":"working"` + s.created + `}`
 	case "tasks/get":
 		result = `{"status":"input_required","inputRequests":{"own":{"method":"elicitation/create","params":{"message":"Go on?"}}}}`
+		if s.works {
+			result = `{"status":"working"}`
+		}
 		if s.answer != nil {
 			result = fmt.Sprintf(`{"status":"completed","result":{"content":[{"type":"text","text":%q}]}}`, s.answer)
 		}
@@ -82,6 +101,8 @@ func (s *tasking) sent(method string) int {
 type calling struct {
 	call.ProgressFunc
 	takesTasks bool
+	atOnce     bool          // it has a session
+	takes      time.Duration // to answer
 	resume     string
 	answers    map[string]json.RawMessage
 	detached   []string
@@ -89,14 +110,22 @@ type calling struct {
 
 func (c *calling) Supports(string) bool { return true }
 
-func (c *calling) Round() (string, bool) { return c.resume, true }
+func (c *calling) Round() (string, bool) { return c.resume, !c.atOnce }
 
 func (c *calling) Detach(message string) bool {
 	c.detached = append(c.detached, message)
 	return c.takesTasks
 }
 
-func (c *calling) Ask(_ context.Context, requests map[string]call.InputRequest) (map[string]json.RawMessage, error) {
+func (c *calling) Ask(ctx context.Context, requests map[string]call.InputRequest) (map[string]json.RawMessage, error) {
+	if c.atOnce {
+		select {
+		case <-time.After(c.takes):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		return map[string]json.RawMessage{question: json.RawMessage(`{"action":"accept"}`)}, nil
+	}
 	for name := range requests {
 		if c.answers[name] == nil {
 			return nil, &call.InputRequired{Requests: requests}
@@ -108,7 +137,7 @@ func (c *calling) Ask(_ context.Context, requests map[string]call.InputRequest) 
 // front puts a server in front of one that answers with tasks.
 func front(t *testing.T, back *tasking) (s *Server, slow func(*calling) (domain.ToolResult, error)) {
 	t.Helper()
-	s = testServer(t, "far", Settings{URL: "https://example.com"})
+	s = testServer(t, "far", Settings{URL: "https://example.com", CallTimeout: 50 * time.Second, Headers: map[string]string{"Authorization": "Bearer x"}})
 	s.deps.HTTP = back
 	s = newServer(s.name, s.settings, s.deps)
 	exec := registered(t, s)
@@ -191,4 +220,61 @@ func TestTaskUnasked(t *testing.T) {
 		}
 		_ = s.Close()
 	})
+}
+
+// TestTaskTime has a task take longer than its call may: the time that a person takes to answer
+// does not count.
+func TestTaskTime(t *testing.T) {
+	for _, test := range []struct {
+		works, atOnce bool
+		takes         time.Duration
+		want          string
+	}{
+		{works: true, atOnce: true, want: "timed out after 50s"}, {works: true, want: "timed out after 50s"},
+		{atOnce: true, takes: 3 * time.Minute}, {atOnce: true, takes: 6 * time.Minute, want: "the client did not answer a question within 5m0s"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			back := &tasking{works: test.works}
+			s, slow := front(t, back)
+			r, err := slow(&calling{atOnce: test.atOnce, takes: test.takes})
+			if test.want == "" && (err != nil || r.Content[0].Text != `{"action":"accept"}`) {
+				t.Errorf("%+v: %+v, %v", test, r, err)
+			}
+			if test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("%+v: %+v, %v", test, r, err)
+			}
+			_ = s.Close()
+			if canceled := back.sent("tasks/cancel") == 1; canceled != (test.want != "") || back.sent("tools/call") != 1 {
+				t.Errorf("%+v: %d calls, %d times canceled", test, back.sent("tools/call"), back.sent("tasks/cancel"))
+			}
+		})
+	}
+}
+
+// TestTaskTrouble has looks at a task fail in all ways that HTTP has. The call is made once.
+func TestTaskTrouble(t *testing.T) {
+	for _, test := range []struct {
+		trouble []int
+		want    string
+	}{
+		{[]int{404, 500, 0, 429, 502}, ""}, {[]int{401, 403, 410}, ""}, {[]int{202, 302, 400}, ""},
+		{[]int{404, 404, 404, 404, 404, 404, 404}, "server far has failed 7 times to say how far the task is: "},
+		{[]int{503}, "It asks to be left alone for 9m"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			back := &tasking{answer: json.RawMessage("1"), trouble: test.trouble}
+			s, slow := front(t, back)
+			r, err := slow(&calling{})
+			if test.want == "" && (err != nil || r.Content[0].Text != "1") {
+				t.Errorf("%v: %+v, %v", test.trouble, r, err)
+			}
+			if test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "effect is unknown")) {
+				t.Errorf("%v: %+v, %v", test.trouble, r, err)
+			}
+			if back.sent("tools/call") != 1 {
+				t.Errorf("%v: %q", test.trouble, back.requests)
+			}
+			_ = s.Close()
+		})
+	}
 }

@@ -208,3 +208,22 @@ func TestUpstreamsTasksSignIn(t *testing.T) {
 		}
 	}
 }
+
+// TestUpstreamsTasksReload changes the settings of an upstream during a task, which it finishes.
+func TestUpstreamsTasksReload(t *testing.T) {
+	t.Parallel()
+	as := func(name string) string {
+		return gateway(entry("u", "", upstreamBinary(t), "--offer", "good,bad,tasks", "--speaks", "modern", "--name", name))
+	}
+	s := openGateway(t, as("old"))
+	s.awaits("u__task")
+	dir := t.TempDir()
+	waiting := s.begin("u__task", map[string]any{"at": dir, "steps": []string{"wait", "completed"}})
+	eventually(t, "the task is looked at", func() bool { return strings.Contains(requests(dir), "get") })
+	reconfigure(t, s.config, as("new"))
+	eventually(t, "the upstream is new", func() bool { return strings.HasPrefix(s.call("u__about", nil).text(), "new ") })
+	touch(t, filepath.Join(dir, "go"))
+	if a := s.finish(waiting); a.text() != "done {}" || strings.Count(requests(dir), "call") != 1 {
+		t.Errorf("%+v, requests %q", a, requests(dir))
+	}
+}
