@@ -59,6 +59,7 @@ type liveTask struct {
 	answers map[string]json.RawMessage // so far, by name of the question
 	keys    int                        // that were used
 	resume  string                     // see [call.InputRequired]
+	keep    func(time.Duration)        // see there; nil if there is nothing to keep
 	alarm   *time.Timer                // ends a wait for answers
 }
 
@@ -148,6 +149,9 @@ func (t *liveTask) ended(write reply, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	required, asks := errors.AsType[*call.InputRequired](err)
+	if asks {
+		t.keep = required.Keep
+	}
 	switch {
 	case cause != nil && err != nil:
 		t.stop(cause)
@@ -172,6 +176,9 @@ func stopped(ctx context.Context) error {
 
 // stop ends the task because of a cause. The caller holds mu.
 func (t *liveTask) stop(cause error) {
+	if t.keep != nil {
+		t.keep(0)
+	}
 	t.set(func(s *task.Task) {
 		s.Status, s.Message, s.Requests = task.Cancelled, cause.Error(), nil
 		if cause != errTaskCancelled {
@@ -196,6 +203,9 @@ func (t *liveTask) end(cause error) {
 // ask waits for answers of the client. The caller holds mu.
 func (t *liveTask) ask(required *call.InputRequired) {
 	t.asked, t.resume = map[string]question{}, required.Resume
+	if t.keep != nil {
+		t.keep(answerTime)
+	}
 	for _, name := range slices.Sorted(maps.Keys(required.Requests)) {
 		t.keys++ // none is used twice
 		t.asked["question-"+strconv.Itoa(t.keys)] = question{name, required.Requests[name]}
@@ -245,6 +255,7 @@ func (t *liveTask) answer(given map[string]json.RawMessage) error {
 	t.x.who.principal = now
 	t.x.ctx, t.x.cancel = context.WithCancelCause(context.WithoutCancel(t.x.ctx))
 	t.x.peer.resume(t.answers, t.resume)
+	t.keep = nil
 	t.set(func(s *task.Task) { s.Status, s.Requests = task.Working, nil })
 	t.tasks.running.add(1)
 	go func() {

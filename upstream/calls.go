@@ -99,11 +99,11 @@ func (c *calls) finish(ctx context.Context, l *link, r *relay, req mcpclient.Req
 		}
 	}
 	message, _ := rawjson.String(rawjson.Member(result, "statusMessage"))
-	r.detached.Store(call.Detach(r.current(), cmp.Or(brief.Clip(message, maxStatus), "Server "+c.name+" works on it.")))
-	task := mcpclient.Task{Created: result, Send: l.send, Said: said, Ask: func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	call.Detach(r.current(), cmp.Or(brief.Clip(message, maxStatus), "Server "+c.name+" works on it."))
+	ask := func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 		return l.ask(ctx, r, method, params)
-	}}
-	return task.Wait(ctx)
+	}
+	return (&mcpclient.Task{Created: result, Send: l.send, Ask: ask, Said: said}).Wait(ctx)
 }
 
 // request sends a request that is no call of a tool.

@@ -25,8 +25,6 @@ type relay struct {
 	pending *pending // of a caller who answers in rounds; nil for others
 	done    float64  // the progress that the caller has been told of
 
-	detached atomic.Bool // the caller has a task
-
 	mu     sync.Mutex
 	caller context.Context // of the call; of its last round
 	ended  bool            // nothing may be passed on any more

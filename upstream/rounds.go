@@ -103,11 +103,7 @@ const parkTime = 5 * time.Minute
 // park keeps a call until its next round, and returns what finds it again.
 func (p *pending) park() string {
 	token := rand.Text()
-	limit := parkTime
-	if p.relay.detached.Load() { // its result waits for the caller, who may take as long as all rounds
-		limit = maxRounds
-	}
-	p.alarm = time.AfterFunc(limit, func() { p.cancel(errGone) })
+	p.alarm = time.AfterFunc(parkTime, func() { p.cancel(errGone) })
 	p.calls.parked.Put(p.relay.owner.Principal.ID, token, p, 1)
 	return token
 }
@@ -179,6 +175,7 @@ func (p *pending) answer(ctx context.Context) error {
 	answers, err := call.Ask(ctx, requests)
 	if required, ok := err.(*call.InputRequired); ok {
 		required.Resume = p.park()
+		required.Keep = func(d time.Duration) { p.alarm.Reset(d) }
 		return required
 	}
 	for _, q := range p.asked {

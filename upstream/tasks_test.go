@@ -160,6 +160,9 @@ func TestTaskInRounds(t *testing.T) {
 			if !ok || required.Resume == "" || len(required.Requests) != 1 || len(client.detached) != 1 || client.detached[0] != "Server far works on it." {
 				t.Fatalf("%v, detached %q", err, client.detached)
 			}
+			if takesTasks {
+				required.Keep(time.Hour)
+			}
 			time.Sleep(50 * time.Minute)
 			client.resume, client.answers = required.Resume, map[string]json.RawMessage{}
 			for name := range required.Requests {
@@ -277,4 +280,24 @@ func TestTaskTrouble(t *testing.T) {
 			_ = s.Close()
 		})
 	}
+}
+
+// TestTaskDropped has a caller be gone who was asked: the task is canceled at once.
+func TestTaskDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		back := &tasking{}
+		s, slow := front(t, back)
+		_, err := slow(&calling{takesTasks: true})
+		required, ok := errors.AsType[*call.InputRequired](err)
+		if !ok {
+			t.Fatal(err)
+		}
+		required.Keep(time.Hour)
+		required.Keep(0)
+		synctest.Wait()
+		if back.sent("tasks/cancel") != 1 || s.links.main.relays.inFlight.Load() != 0 {
+			t.Errorf("%q, %d calls in flight", back.requests, s.links.main.relays.inFlight.Load())
+		}
+		_ = s.Close()
+	})
 }

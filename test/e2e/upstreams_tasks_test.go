@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -121,6 +122,74 @@ func TestUpstreamsTasks(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestUpstreamsTasksRelayed has an upstream answer with tasks to a client that takes tasks: it
+// gets one of the server in front, is asked, and cancels it while it is asked.
+func TestUpstreamsTasksRelayed(t *testing.T) {
+	t.Parallel()
+	for _, transport := range []string{"stdio", "http"} {
+		t.Run(transport, func(t *testing.T) {
+			t.Parallel()
+			w := startTasks(t, transport)
+			ann, bob := w.user(annToken, modernVersion, &asked{}), w.user(bobToken, modernVersion, &asked{})
+			begin := func(dir string, steps ...string) json.RawMessage {
+				begun, err := ann.Do(t.Context(), mcpclient.Request{
+					Method: "tools/call", Params: map[string]any{"name": "u__task", "arguments": map[string]any{"at": dir, "steps": steps}}, Tasks: true,
+				})
+				must(t, err)
+				if !mcpclient.IsTask(begun) {
+					t.Fatalf("no task: %s", begun)
+				}
+				return begun
+			}
+			wait := func(ctx context.Context, c *mcpclient.Client, begun json.RawMessage, answer string) (said []string, outcome string) {
+				task := mcpclient.Task{
+					Created: begun, Send: c.Do, Said: func(message string) { said = append(said, message) },
+					Ask: func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+						if answer == "" {
+							<-ctx.Done()
+						}
+						return json.RawMessage(answer), ctx.Err()
+					},
+				}
+				result, err := task.Wait(ctx)
+				return said, fmt.Sprint(string(result), err)
+			}
+			for steps, want := range map[string]string{
+				"working:halfway completed": "done {}", "failed": "the task broke", "ask:who,what ask:why completed": `\"what-2\":{\"action\":\"decline\"},\"who-1\":`,
+				"restart": "effect is unknown",
+			} {
+				if steps == "restart" && w.http != nil { // nobody starts it again
+					continue
+				}
+				dir := t.TempDir()
+				said, got := wait(t.Context(), ann, begin(dir, strings.Fields(steps)...), `{"action":"decline"}`)
+				if !strings.Contains(got, want) || len(said) == 0 || said[0] != "Server u works on it." || strings.Count(requests(dir), "call") != 1 {
+					t.Errorf("%s: %s; said %q, requests %q", steps, got, said, requests(dir))
+				}
+			}
+			for _, steps := range []string{"wait", "ask:who"} {
+				dir := t.TempDir()
+				begun := begin(dir, steps)
+				if _, got := wait(t.Context(), bob, begun, ""); !strings.Contains(got, "there is no such task") {
+					t.Errorf("bob: %s", got)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan string)
+				go func() {
+					_, got := wait(ctx, ann, begun, "")
+					ended <- got
+				}()
+				eventually(t, "the task is under way", func() bool { return strings.Count(requests(dir), "get") > 3 })
+				cancel()
+				if got := <-ended; !strings.Contains(got, "context canceled") {
+					t.Errorf("%s: %s", steps, got)
+				}
+				eventually(t, "the task is canceled", func() bool { return strings.HasSuffix(requests(dir), "cancel\n") })
+			}
+		})
 	}
 }
 
