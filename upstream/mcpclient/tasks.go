@@ -129,11 +129,10 @@ func (t *Task) follow(ctx context.Context, asking *sync.WaitGroup) (result json.
 		if t.open == 0 && len(t.answers) > 0 {
 			method, answers = methodTasksUpdate, jsonrpc.AppendValue(nil, t.answers)
 		}
-		state, err := t.request(ctx, method, answers)
-		unknown, rejected := err.(*rejection)
+		state, rejected, err := t.request(ctx, method, answers)
 		switch {
-		case rejected && answers != nil: // unless the task has gone on without them
-			t.rejected, wait = unknown, 0
+		case rejected && answers != nil: // perhaps since the task has gone on without them
+			t.rejected, wait = err, 0
 			clear(t.answers)
 		case rejected:
 			return nil, true, taskErrorf("does not know the task any more: %v", err)
@@ -156,9 +155,9 @@ func (t *Task) follow(ctx context.Context, asking *sync.WaitGroup) (result json.
 
 // note takes in what a state says besides its status.
 func (t *Task) note(state json.RawMessage) {
-	var ms float64
-	if raw := rawjson.Member(state, "pollIntervalMs"); raw != nil && json.Unmarshal(raw, &ms) == nil && string(raw) != "null" {
-		t.interval = time.Duration(min(max(ms, float64(leastPoll.Milliseconds())), float64(mostPoll.Milliseconds()))) * time.Millisecond
+	var ms *float64
+	if json.Unmarshal(rawjson.Member(state, "pollIntervalMs"), &ms) == nil && ms != nil {
+		t.interval = time.Duration(min(max(*ms*float64(time.Millisecond), float64(leastPoll)), float64(mostPoll)))
 	}
 	if message, _ := rawjson.String(rawjson.Member(state, "statusMessage")); message != "" && message != t.message {
 		t.message = message
@@ -166,8 +165,8 @@ func (t *Task) note(state json.RawMessage) {
 	}
 }
 
-// look acts on the state of the task: it returns the outcome if that is over, and has the caller asked
-// what the server requires.
+// look acts on the state of the task: it returns the outcome if that is over, and has the caller
+// asked what the server requires.
 func (t *Task) look(ctx context.Context, state json.RawMessage, asking *sync.WaitGroup) (result json.RawMessage, over bool, err error) {
 	if id := rawjson.Member(state, "taskId"); id != nil {
 		if text, err := rawjson.String(id); err != nil || text != t.id {
@@ -263,27 +262,24 @@ func (t *Task) take(a taskAnswer) error {
 	return a.err
 }
 
-// rejection is the error of a request that will not succeed later.
-type rejection struct{ error }
-
-// request sends a request about the task. Its error is a [*rejection] if the server does not
-// take it, and says so.
-func (t *Task) request(ctx context.Context, method string, answers json.RawMessage) (json.RawMessage, error) {
+// request sends a request about the task, and reports whether the server rejects it: then it does
+// not help to send it again.
+func (t *Task) request(ctx context.Context, method string, answers json.RawMessage) (result json.RawMessage, rejected bool, err error) {
 	limited, stop := context.WithTimeout(ctx, pollTime)
 	defer stop()
-	result, err := t.send(limited, method, answers)
+	result, err = t.send(limited, method, answers)
 	said, answered := errors.AsType[*jsonrpc.Error](err)
 	switch {
 	case err == nil:
 		t.failures = 0
-		return result, nil
+		return result, false, nil
 	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
+		return nil, false, context.Cause(ctx)
 	case answered && said.Code != jsonrpc.CodeInternalError && !errors.Is(err, ErrSessionEnded):
-		return nil, &rejection{err}
+		return nil, true, err
 	}
 	t.failures++
-	return nil, taskErrorf("has failed %d times to say how far the task is: %v", t.failures, err)
+	return nil, false, taskErrorf("has failed %d times to say how far the task is: %v", t.failures, err)
 }
 
 func (t *Task) send(ctx context.Context, method string, answers json.RawMessage) (json.RawMessage, error) {

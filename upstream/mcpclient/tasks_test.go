@@ -104,7 +104,7 @@ func TestTask(t *testing.T) {
 		{"intervals", createdTask, []string{
 			working(`,"pollIntervalMs":0`), working(`,"pollIntervalMs":-5`), working(`,"pollIntervalMs":1e12`), working(`,"pollIntervalMs":"9"`), working(`,"pollIntervalMs":null`),
 			working(`,"pollIntervalMs":300.5`), completedTask,
-		}, nil, `{"content":[]}`, "7 0 0", "[5s 5.25s 5.5s 15.5s 25.5s 35.5s 35.8s]"},
+		}, nil, `{"content":[]}`, "7 0 0", "[5s 5.25s 5.5s 15.5s 25.5s 35.5s 35.8005s]"},
 		{"failed", createdTask, []string{`{"status":"failed","error":{"code":-32042,"message":"m","data":{"x":1}}}`}, nil, `-32042 m {"x":1}`, "1 0 0", "[5s]"},
 		{"failed without an error", createdTask, []string{`{"status":"failed","statusMessage":"disk full"}`}, nil, "without its error: disk full", "1 0 0", "[5s]"},
 		{"failed without a message", createdTask, []string{`{"status":"failed","statusMessage":"disk full","error":{}}`}, nil, "-32603 the task has failed: disk full", "1 0 0", "[5s]"},
