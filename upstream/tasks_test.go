@@ -140,7 +140,8 @@ func front(t *testing.T, back *tasking) (s *Server, slow func(*calling) (domain.
 	s = testServer(t, "far", Settings{URL: "https://example.com", CallTimeout: 50 * time.Second, Headers: map[string]string{"Authorization": "Bearer x"}})
 	s.deps.HTTP = back
 	s = newServer(s.name, s.settings, s.deps)
-	exec := registered(t, s)
+	registry := registered(t, s).Registry
+	exec := call.NewExecutor(registry, call.NewResultStore(0), domain.Settings{Limits: domain.Limits{MaxAbandonGrace: 3 * time.Second}}, func(*call.Record) {})
 	s.Settle(t.Context(), "")
 	return s, func(client *calling) (domain.ToolResult, error) {
 		return exec.Call(t.Context(), call.ExecuteToolCommand{Tool: "far__slow", Arguments: json.RawMessage("{}"), Client: client, Session: domain.Session{ID: "s", Principal: domain.Principal{ID: "user:ann"}}})
