@@ -30,7 +30,7 @@ type Settings struct {
 	StructuredContent string
 
 	// Overrides of single items, by the name their source gives them.
-	Tools, Resources, Prompts map[string]Override
+	Tools, Resources, Prompts, Skills map[string]Override
 
 	OtherNames func() map[string][]string // tools by what other programs call them, for [nearest.Tool]
 }
@@ -40,8 +40,8 @@ func (s *Settings) listsOtherwise(other *Settings) bool {
 	return s.Discovery != other.Discovery || s.StructuredContent != other.StructuredContent || s.Limits.MaxResultChars != other.Limits.MaxResultChars
 }
 
-// Override is what configuration says of one tool or, in part, of one resource or
-// prompt. The zero value changes nothing.
+// Override is what configuration says of one tool or, in part, of one resource,
+// prompt or skill. The zero value changes nothing.
 type Override struct {
 	Enabled         *bool              `yaml:"enabled"`
 	Timeout         time.Duration      `yaml:"timeout" min:"1ms" max:"24h"`
@@ -124,9 +124,12 @@ type Catalog struct {
 	tools     []*Tool     // by name
 	resources []*Resource // by key
 	prompts   []*Prompt   // by name
+	skills    []*Skill    // by path
 	disabled  []*Resource // by configuration
 	missing   []Missing
 	private   bool // what is listed depends on the principal
+
+	disabledSkills []*Skill // by configuration
 
 	sources []*heldSource // whose items are in it
 	users   atomic.Int64  // requests in flight under it, and one while it is in force
@@ -189,7 +192,7 @@ func (c *Catalog) allows(p Principal, a Audience) bool {
 // FindResource returns the resource that has uri, if p may know of it, and where
 // in it that is. The most specific one has it: a document of its own before a template, and
 // of templates the one with most that is literal. Then come aliases, if one resource is
-// the most specific, and then sources whose documents need not be listed.
+// the most specific, then files of skills, and then sources whose documents need not be listed.
 func (c *Catalog) FindResource(p Principal, uri string) (*Resource, Location, error) {
 	budget := matchBudget
 	for _, alias := range []bool{false, true} {
@@ -209,6 +212,9 @@ func (c *Catalog) FindResource(p Principal, uri string) (*Resource, Location, er
 		if found != nil && (alone || !alias) {
 			return found, at, nil
 		}
+	}
+	if r := c.skillFile(p, uri); r != nil {
+		return r, Location{URI: uri}, nil
 	}
 	unlisted := filter(c.resources, func(r *Resource) bool { return r.Linked != nil && c.allows(p, r.Audience) && !c.withholds(p, r) })
 	for _, linked := range []bool{false, true} {

@@ -1,13 +1,16 @@
 package domain
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/redact"
@@ -24,6 +27,7 @@ type Registry struct {
 	switched map[string]bool // tools disabled or enabled at run time, over the settings
 	watchers map[int]func(Change)
 	nextID   int
+	looked   bool // somebody has asked for skills: before, none are seen to change
 
 	closing int        // sources that are being closed
 	closed  *sync.Cond // on mu, signaled when one of them is
@@ -98,6 +102,26 @@ func (r *Registry) refresh(source *heldSource) {
 	})
 }
 
+// lookTime is how long sources may look for what they offer.
+const lookTime = 20 * time.Second
+
+// Look has sources look whether they offer something else, and returns the catalog in force then.
+func (r *Registry) Look(ctx context.Context) *Catalog {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	c := r.Acquire()
+	defer r.Release(c)
+	for _, s := range c.sources {
+		if l, ok := s.Source.(Looker); ok {
+			l.Look(ctx, c.Settings.Secrets)
+		}
+	}
+	r.mu.Lock()
+	r.looked = true
+	r.mu.Unlock()
+	return r.Catalog()
+}
+
 // Register adds a source, in place of the one of the same name if there is one.
 func (r *Registry) Register(source Source) { r.Apply(Revision{Add: []Source{source}}) }
 
@@ -166,9 +190,10 @@ func (r *Registry) publish() (closing []Source) {
 	before := r.now.Swap(next)
 	access := (before.private || next.private) && !reflect.DeepEqual(before.Settings.Access, next.Settings.Access)
 	change := Change{
-		Tools:     access || before.Settings.listsOtherwise(&next.Settings) || changed(before.tools, next.tools, (*Tool).looksLike),
-		Resources: access || changed(before.resources, next.resources, (*Resource).looksLike),
-		Prompts:   access || changed(before.prompts, next.prompts, (*Prompt).looksLike),
+		Tools: access || before.Settings.listsOtherwise(&next.Settings) || changed(before.tools, next.tools, (*Tool).looksLike),
+		Resources: access || changed(before.resources, next.resources, (*Resource).looksLike) ||
+			r.looked && changed(before.skills, next.skills, (*Skill).looksLike),
+		Prompts: access || changed(before.prompts, next.prompts, (*Prompt).looksLike),
 	}
 	for _, notify := range r.watchers {
 		notify(change)
@@ -262,7 +287,7 @@ func (r *Registry) OnChange(f func(Change)) (stop func()) {
 	}
 }
 
-// item is what a catalog has to know of a tool, resource or prompt.
+// item is what a catalog has to know of a tool, resource, prompt or skill.
 type item interface {
 	kind() (Kind, string)    // with the name
 	ids() (id, other string) // neither of which another item of the kind may have
@@ -288,7 +313,7 @@ type offeredItem struct {
 
 func newSourceItems(source *heldSource) *sourceItems {
 	offer := source.Offer()
-	s := &sourceItems{source, offer.Missing, make([]offeredItem, 0, len(offer.Tools)+len(offer.Resources)+len(offer.Prompts))}
+	s := &sourceItems{source, offer.Missing, make([]offeredItem, 0, len(offer.Tools)+len(offer.Resources)+len(offer.Prompts)+len(offer.Skills))}
 	for i := range offer.Tools {
 		s.items = append(s.items, offeredItem{offered: &offer.Tools[i]})
 	}
@@ -298,13 +323,18 @@ func newSourceItems(source *heldSource) *sourceItems {
 	for i := range offer.Prompts {
 		s.items = append(s.items, offeredItem{offered: &offer.Prompts[i]})
 	}
+	for i := range offer.Skills {
+		s.items = append(s.items, offeredItem{offered: &offer.Skills[i]})
+	}
 	return s
 }
 
 // override applies what the registry's settings say of the items, by the names
 // their source gives them.
 func (s *sourceItems) override(r *Registry) {
-	overrides := map[Kind]map[string]Override{KindTool: r.settings.Tools, KindResource: r.settings.Resources, KindPrompt: r.settings.Prompts}
+	overrides := map[Kind]map[string]Override{
+		KindTool: r.settings.Tools, KindResource: r.settings.Resources, KindPrompt: r.settings.Prompts, KindSkill: r.settings.Skills,
+	}
 	for i := range s.items {
 		it := &s.items[i]
 		kind, name := it.offered.kind()
@@ -343,12 +373,17 @@ func merge(settings Settings, sources []*sourceItems) *Catalog {
 			reason := "has a name or address that is taken already"
 			switch {
 			case it.override.disabled() && kind != KindTool: // a tool is offered as disabled
-				if r, ok := it.item.(*Resource); ok {
-					c.disabled = append(c.disabled, r)
+				switch it := it.item.(type) {
+				case *Resource:
+					c.disabled = append(c.disabled, it)
+				case *Skill:
+					c.disabledSkills = append(c.disabledSkills, it)
 				}
 				continue
 			case it.err != nil:
 				reason = "is not valid: " + it.err.Error()
+			case kind == KindSkill && !bytes.Equal(c.Redactor.JSON(it.item.(*Skill).Frontmatter), it.item.(*Skill).Frontmatter):
+				reason = "is left out: its frontmatter has a secret of the configuration"
 			case !taken[[2]string{string(kind), id}] && !taken[[2]string{string(kind), other}]:
 				taken[[2]string{string(kind), id}], taken[[2]string{string(kind), other}] = true, true
 				c.add(it.item)
@@ -359,6 +394,7 @@ func merge(settings Settings, sources []*sourceItems) *Catalog {
 	}
 	slices.SortFunc(c.tools, func(a, b *Tool) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(c.resources, func(a, b *Resource) int { return cmp.Compare(a.key(), b.key()) })
+	slices.SortFunc(c.skills, func(a, b *Skill) int { return cmp.Compare(a.Path, b.Path) })
 	slices.SortFunc(c.prompts, func(a, b *Prompt) int { return cmp.Compare(a.Name, b.Name) })
 	return c
 }
@@ -376,6 +412,8 @@ func (c *Catalog) add(it item) {
 		c.resources, audience = append(c.resources, it), it.Audience
 	case *Prompt:
 		c.prompts, audience = append(c.prompts, it), it.Audience
+	case *Skill:
+		c.skills, audience = append(c.skills, it), it.Audience
 	}
 	c.private = c.private || len(audience.Groups) > 0 || audience.ComplianceLevel != ""
 }

@@ -1,6 +1,10 @@
 package domain
 
-import "slices"
+import (
+	"context"
+	"slices"
+	"sync"
+)
 
 // A Source offers tools, resources and prompts: a family of built-in tools, an
 // upstream server. What it offers may change at any time.
@@ -19,12 +23,22 @@ type Source interface {
 	Close() error
 }
 
+// A Looker is a Source that looks what it offers when somebody asks for it.
+type Looker interface {
+	// Look returns when that is known, or ctx ends. What has secrets is not offered.
+	Look(ctx context.Context, secrets []string)
+}
+
 // Offer is what a source offers. Items that are not valid, or whose name
 // another source has taken, are left out with a reason; see [Catalog.Missing].
 type Offer struct {
 	Tools     []Tool
 	Resources []Resource
 	Prompts   []Prompt
+	Skills    []Skill
+	// Look returns further skills, which it finds when somebody asks for them; nil if there are none. It returns the same slices
+	// as long as nothing has changed, and is not called concurrently.
+	Look func(ctx context.Context, secrets []string) ([]Skill, []Missing)
 	// Missing are items the source would offer but cannot, with the reason.
 	Missing []Missing
 	// Open says that the source may offer items later whose names are not known
@@ -40,6 +54,7 @@ const (
 	KindTool     Kind = "tool"
 	KindResource Kind = "resource"
 	KindPrompt   Kind = "prompt"
+	KindSkill    Kind = "skill"
 )
 
 // Missing is an item that is not offered, and why.
@@ -67,24 +82,59 @@ func Joined(list []Missing) (joined []Missing) {
 	return joined
 }
 
-// fixedSource offers the same all the time.
+// fixedSource offers the same all the time, and what it finds.
 type fixedSource struct {
 	name  string
 	offer Offer
 	close func() error
+
+	looking sync.Mutex // held while it looks
+
+	mu      sync.Mutex
+	skills  []Skill
+	missing []Missing
+	changed func()
 }
 
-// FixedSource returns a source whose offer never changes. Close, which may be
+// FixedSource returns a source whose offer never changes, except for what it looks for. Close, which may be
 // nil, releases what the offered items hold.
 func FixedSource(name string, offer Offer, close func() error) Source {
-	return &fixedSource{name, offer, close}
+	return &fixedSource{name: name, offer: offer, close: close, changed: func() {}}
 }
 
 func (s *fixedSource) Name() string { return s.name }
 
-func (s *fixedSource) Offer() Offer { return s.offer }
+func (s *fixedSource) Offer() Offer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.offer
+	o.Skills, o.Missing = slices.Concat(o.Skills, s.skills), slices.Concat(o.Missing, s.missing)
+	return o
+}
 
-func (s *fixedSource) OnChange(func()) {}
+func (s *fixedSource) OnChange(changed func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = changed
+}
+
+// Look looks for skills.
+func (s *fixedSource) Look(ctx context.Context, secrets []string) {
+	if s.offer.Look == nil {
+		return
+	}
+	s.looking.Lock()
+	defer s.looking.Unlock()
+	skills, missing := s.offer.Look(ctx, secrets)
+	s.mu.Lock()
+	same := len(skills) == len(s.skills) && (len(skills) == 0 || &skills[0] == &s.skills[0]) && slices.Equal(missing, s.missing)
+	s.skills, s.missing = skills, missing
+	changed := s.changed
+	s.mu.Unlock()
+	if !same {
+		changed()
+	}
+}
 
 func (s *fixedSource) Close() error {
 	if s.close == nil {

@@ -132,7 +132,7 @@ func (e *Executor) ReadResource(ctx context.Context, s domain.Session, client Cl
 	c.Record.ArgsBytes = len(uri)
 	c.Record.touches(&c.Record.Target, "uri", uri)
 	c.find = func(c *Call) error {
-		r, at, err := c.catalog.FindResource(s.Principal, uri)
+		r, at, err := findResource(ctx, c, uri)
 		if err != nil {
 			return err
 		}
