@@ -43,6 +43,7 @@ type Config struct {
 	Discovery        domain.Discovery             `yaml:"discovery"`
 	Resources        map[string]Offer             `yaml:"resources" keys:"resource"`
 	Prompts          map[string]Offer             `yaml:"prompts" keys:"prompt"`
+	Skills           Skills                       `yaml:"skills"`
 	Limits           domain.Limits                `yaml:"limits"`
 	Errors           string                       `yaml:"errors" enum:"jsonrpc|result"`
 	Protocol         server.Protocol              `yaml:"protocol"`
@@ -110,7 +111,13 @@ type Web struct {
 	Search    websearch.Options `yaml:"search"`
 }
 
-// Offer is what configuration says of one resource or prompt.
+// Skills are what configuration says of skills.
+type Skills struct {
+	Directories []string         `yaml:"directories" path:"true"`
+	Settings    map[string]Offer `yaml:"settings"`
+}
+
+// Offer is what configuration says of one resource, prompt or skill.
 type Offer struct {
 	Enabled         *bool    `yaml:"enabled"`
 	Groups          []string `yaml:"groups"`
@@ -169,7 +176,8 @@ func (c *Config) Executor(secrets []string) domain.Settings {
 	return domain.Settings{
 		Limits: c.Limits, Access: domain.Access{Levels: c.Compliance.Levels, Strict: c.Compliance.Strict}, Secrets: secrets,
 		Discovery: c.Discovery, StructuredContent: c.Structured,
-		Tools: c.Tools, Resources: overrides(c.Resources), Prompts: overrides(c.Prompts), OtherNames: tools.OtherNames,
+		Tools: c.Tools, Resources: overrides(c.Resources), Prompts: overrides(c.Prompts), Skills: overrides(c.Skills.Settings),
+		OtherNames: tools.OtherNames,
 	}
 }
 

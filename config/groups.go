@@ -60,6 +60,9 @@ func (c *Config) groups() (all []use) {
 	for name, p := range c.Prompts {
 		all = append(all, use{"prompts." + name, p.Groups})
 	}
+	for name, s := range c.Skills.Settings {
+		all = append(all, use{"skills.settings." + name, s.Groups})
+	}
 	slices.SortFunc(all, func(a, b use) int { return strings.Compare(a.path, b.path) })
 	return all
 }

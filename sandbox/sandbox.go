@@ -134,6 +134,17 @@ func (c Capabilities) Reader() *Reader {
 	})}}
 }
 
+// ReaderIn returns the files in directories, which configuration names for something else than tools, except those that the
+// owner is denied.
+func (c Capabilities) ReaderIn(dirs []string) (*Reader, error) {
+	p := c.sandbox.policy
+	_, deny := p.pathLists(reading, c.owner)
+	g, err := pathguard.New(p.WorkingDirectory, pathguard.Rules{
+		Allow: dirs, Deny: deny, Roots: p.Roots, DenyHardlinks: p.denyHardlinks(reading, c.owner.head(reading)), Protect: p.protected(reading),
+	})
+	return &Reader{g}, err
+}
+
 // Writer returns the files that the owner may write.
 func (c Capabilities) Writer() *Writer {
 	return &Writer{c.guard(writing)}

@@ -148,18 +148,27 @@ const caching = `,"ttlMs":0,"cacheScope":"private"`
 
 // list serves the lists of tools, resources, templates and prompts.
 func (x *exchange) list() (reply, error) {
-	cursor := ""
-	if x.cursor != nil {
-		var err error
-		if cursor, err = x.text("cursor", x.cursor); err != nil {
-			return nil, err
-		}
-	}
-	if err := x.server.exec.CountList(x.domain(), x.Method); err != nil {
+	cursor, err := x.listed()
+	if err != nil {
 		return nil, err
 	}
 	catalog := x.server.exec.Registry.Catalog()
 	items, next, err := x.items(catalog, cursor)
+	return x.page(catalog, items, next), err
+}
+
+// listed counts a request for a list, and returns its cursor.
+func (x *exchange) listed() (cursor string, err error) {
+	if x.cursor != nil {
+		if cursor, err = x.text("cursor", x.cursor); err != nil {
+			return "", err
+		}
+	}
+	return cursor, x.server.exec.CountList(x.domain(), x.Method)
+}
+
+// page returns a page of a list.
+func (x *exchange) page(catalog *domain.Catalog, items []byte, next string) reply {
 	return func(b []byte) []byte {
 		b = append(append(b, '{'), items...)
 		if next != "" {
@@ -169,7 +178,7 @@ func (x *exchange) list() (reply, error) {
 			b = append(b, caching...)
 		}
 		return x.encoder().end(b, nil)
-	}, err
+	}
 }
 
 // items returns the member that holds a list.

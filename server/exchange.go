@@ -138,6 +138,12 @@ func (x *exchange) serve() {
 		x.complete()
 	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList, mcp.MethodPromptsList:
 		x.finish(x.list())
+	case methodSkillsList:
+		x.finish(x.listSkills())
+	case methodSkillsGet:
+		x.getSkill()
+	case methodDirectory:
+		x.readDirectory()
 	case mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe:
 		x.finish(x.subscribe())
 	case mcp.MethodSetLogLevel:

@@ -19,11 +19,12 @@ type Protocol struct {
 
 // Extensions switch single extensions.
 type Extensions struct {
-	Tasks bool `yaml:"tasks"`
+	Tasks  bool `yaml:"tasks"`
+	Skills bool `yaml:"skills"`
 }
 
 // DefaultProtocol has every extension that is no experiment.
-func DefaultProtocol() Protocol { return Protocol{Extensions: Extensions{Tasks: true}} }
+func DefaultProtocol() Protocol { return Protocol{Extensions: Extensions{Tasks: true, Skills: true}} }
 
 // extension is a part of the protocol of its own, with methods for those who know
 // it (SEP-2133).
@@ -48,11 +49,15 @@ const (
 	methodTasksGet    = "tasks/get"
 	methodTasksUpdate = "tasks/update"
 	methodTasksCancel = "tasks/cancel"
+	methodSkillsList  = "skills/list"
+	methodSkillsGet   = "skills/get"
+	methodDirectory   = "resources/directory/read"
 )
 
 // The places of extensions in the table.
 const (
 	extensionTasks = iota
+	extensionSkills
 	extensionCount
 )
 
@@ -62,6 +67,12 @@ var extensions = [extensionCount]extension{
 		methods: []string{methodTasksGet, methodTasksUpdate, methodTasksCancel},
 		purpose: "A call that takes long is answered with a handle, and goes on",
 		on:      func(s Extensions) bool { return s.Tasks },
+	},
+	extensionSkills: {
+		name: "skills", id: "io.modelcontextprotocol/skills", stage: "beta", settings: `{"directoryRead":true}`,
+		methods: []string{methodSkillsList, methodSkillsGet, methodDirectory},
+		purpose: "Directories of instructions for models, with digests of all files",
+		on:      func(s Extensions) bool { return s.Skills },
 	},
 }
 
@@ -78,14 +89,19 @@ const capabilities = `{"logging":{},"prompts":{"listChanged":true},"resources":{
 // Offer says what clients are offered from now on.
 func (s *Server) Offer(p Protocol) {
 	o := offering{legacy: capabilities, modern: capabilities}
-	before := `,"extensions":{`
 	for i, e := range extensions {
-		if o.on[i] = e.on(p.Extensions) && (e.stage != stageExperimental || p.Experimental); o.on[i] {
-			declaration := `"` + e.id + `":` + e.settings
-			if o.modern += before + declaration; !e.declared {
-				o.legacy += before + declaration
+		if o.on[i] = e.on(p.Extensions) && (e.stage != stageExperimental || p.Experimental); !o.on[i] {
+			continue
+		}
+		for _, c := range []*string{&o.legacy, &o.modern} {
+			if e.declared && c == &o.legacy {
+				continue
 			}
-			before = ","
+			before := `,"extensions":{`
+			if len(*c) > len(capabilities) {
+				before = ","
+			}
+			*c += before + `"` + e.id + `":` + e.settings
 		}
 	}
 	for _, c := range []*string{&o.legacy, &o.modern} {

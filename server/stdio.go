@@ -351,7 +351,8 @@ func (x *exchange) fast() bool {
 	switch x.method {
 	case mcp.MethodToolsCall:
 		return x.server.pace.of(x.name).Load() > 0
-	case mcp.MethodResourcesRead, mcp.MethodPromptsGet, mcp.MethodCompletionComplete, mcp.MethodSubscriptionsListen:
+	case mcp.MethodResourcesRead, mcp.MethodPromptsGet, mcp.MethodCompletionComplete, mcp.MethodSubscriptionsListen,
+		methodSkillsList, methodSkillsGet, methodDirectory:
 		return false
 	}
 	return true

@@ -24,6 +24,7 @@ import (
 	"github.com/toolserver/toolserver/tools/prompts"
 	"github.com/toolserver/toolserver/tools/resources"
 	"github.com/toolserver/toolserver/tools/shell"
+	"github.com/toolserver/toolserver/tools/skills"
 	"github.com/toolserver/toolserver/tools/system"
 	"github.com/toolserver/toolserver/tools/utility"
 	"github.com/toolserver/toolserver/tools/web"
@@ -47,6 +48,7 @@ type Deps struct {
 	Meta      meta.Options
 	Discovery discovery.Options
 	Resources resources.Options
+	Skills    skills.Options
 }
 
 // Server is what families work with that stays while the program runs.
@@ -83,6 +85,7 @@ func list(d Deps, accounts *signin.Accounts) []family {
 		of(d, discovery.Family(d.Server.Catalog, d.Results, d.Selector), d.Discovery),
 		of(d, resources.Family(d.Status), d.Resources),
 		of(d, prompts.Family(), struct{}{}),
+		of(d, skills.Family(d.Skills), d.Skills),
 	}
 }
 

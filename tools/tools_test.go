@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -84,7 +85,7 @@ func all(t *testing.T) []domain.Tool {
 func TestFamiliesStay(t *testing.T) {
 	d := deps(t)
 	var f tools.Families
-	if _, _, changed := offered(t, &f, d); len(changed) != 13 {
+	if _, _, changed := offered(t, &f, d); len(changed) != 14 {
 		t.Errorf("at first: %v", changed)
 	}
 	for _, step := range []struct {
@@ -284,6 +285,29 @@ func TestSummaryIsComplete(t *testing.T) {
 	for _, tool := range list {
 		if regexp.MustCompile(`(?i)\b` + tool.Name + `\b`).MatchString(lines) {
 			t.Errorf("%s is named:\n%s", tool.Name, lines)
+		}
+	}
+}
+
+// TestSkills holds the skills of the program to the tools that there are: whatever looks like the name of one is one.
+func TestSkills(t *testing.T) {
+	known := []string{"error_type", "next_action_hint", "next_offset", "git_push", "create_issue", "tracker__create_issue"}
+	for _, tool := range all(t) {
+		known = append(known, tool.Name)
+	}
+	texts, err := filepath.Glob("skills/own/*/SKILL.md")
+	if err != nil || len(texts) != 3 {
+		t.Fatal(texts, err)
+	}
+	for _, file := range texts {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile(`\b[a-z]+(_+[a-z]+)+\b`).FindAllString(string(text), -1) {
+			if !slices.Contains(known, name) {
+				t.Errorf("%s: there is no %s", file, name)
+			}
 		}
 	}
 }

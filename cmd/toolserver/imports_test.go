@@ -22,7 +22,7 @@ var levels = []string{
 	"server/task",
 
 	"tools",
-	"tools/google",
+	"tools/google tools/skills",
 	"tools/discovery tools/google/calendar tools/google/gmail tools/meta tools/resources tools/shell",
 	"tools/anthropic tools/files tools/google/api tools/linkedin tools/prompts tools/system tools/utility tools/web tools/websearch upstream",
 	"tools/files/content tools/google/signin tools/lift upstream/oauth upstream/search",
@@ -32,7 +32,7 @@ var levels = []string{
 
 	"text/mail",
 	"text/document text/jq",
-	"text/html text/linematch text/picture text/textdiff text/textfile",
+	"text/frontmatter text/html text/linematch text/picture text/textdiff text/textfile",
 
 	"sandbox/declare",
 	"sandbox",

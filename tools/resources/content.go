@@ -66,3 +66,6 @@ func mimeOfText(name string) string {
 	}
 	return "text/plain"
 }
+
+// TypeOf returns the media type of a file.
+func TypeOf(name string, raw []byte) string { return contentOf("", name, raw).MIMEType }

@@ -31,6 +31,7 @@ import (
 	"github.com/toolserver/toolserver/tools/meta"
 	"github.com/toolserver/toolserver/tools/resources"
 	"github.com/toolserver/toolserver/tools/shell"
+	"github.com/toolserver/toolserver/tools/skills"
 	"github.com/toolserver/toolserver/tools/web"
 	"github.com/toolserver/toolserver/upstream"
 )
@@ -255,6 +256,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 		Meta:      meta.Options{File: cfg.CapabilitiesFile, Model: cfg.Anthropic},
 		Discovery: discovery.Options{Servers: len(cfg.Servers) > 0, Everything: cfg.Discovery.Mode == domain.DiscoverSearch},
 		Resources: resources.Options{Servers: len(cfg.Servers) > 0},
+		Skills:    skills.Options{Off: !cfg.Protocol.Extensions.Skills, Directories: cfg.Skills.Directories},
 	}
 }
 

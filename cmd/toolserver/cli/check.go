@@ -62,7 +62,7 @@ func (r *checkReport) all(ctx context.Context, a *app.App) error {
 	r.configuration(a.Config())
 	r.commands(a)
 	r.servers(a)
-	r.tools(a)
+	r.tools(ctx, a)
 	return nil
 }
 
@@ -226,7 +226,7 @@ func (r *checkReport) servers(a *app.App) {
 	}
 }
 
-func (r *checkReport) tools(a *app.App) {
+func (r *checkReport) tools(ctx context.Context, a *app.App) {
 	enabled, all := len(a.Executor().Registry.ListEnabled()), a.Executor().Registry.List("")
 	r.line(true, "tools", fmt.Sprintf("%d of %d enabled", enabled, len(all)))
 	for _, t := range all {
@@ -240,7 +240,7 @@ func (r *checkReport) tools(a *app.App) {
 	for _, m := range a.Config().Web.Search.Lacking() {
 		r.line(false, m.Key, m.Problem)
 	}
-	for _, m := range domain.Joined(a.Executor().Registry.Catalog().Missing()) {
+	for _, m := range domain.Joined(a.Executor().Registry.Look(ctx).Missing()) {
 		level := "off"
 		if m.Mistake {
 			level = "fail"
