@@ -408,6 +408,12 @@ func (c *Catalog) ListResources(p Principal, templates bool, cursor string) (pag
 	all := filter(c.resources, func(r *Resource) bool {
 		return r.Linked == nil && (r.Template != "") == templates && c.allows(p, r.Audience)
 	})
+	for _, s := range c.skills {
+		if s.Listed && !templates && c.allowsSkill(p, s) {
+			all = append(all, s.resource(&SkillFile{URI: s.URI()}))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Resource) int { return cmp.Compare(a.key(), b.key()) })
 	return pageOf(all, (*Resource).key, cursor, c.Settings.Limits.PageSize)
 }
 

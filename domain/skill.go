@@ -30,6 +30,7 @@ type Skill struct {
 	Frontmatter json.RawMessage // that of SKILL.md, as a JSON object
 	Files       []SkillFile     // all of them, by their addresses; nil if the skill is Dynamic
 	Dynamic     bool            // nobody knows which files there are and what is in them
+	Listed      bool            // lists of resources have SKILL.md, for clients that do not know skills
 	Audience
 
 	// Read returns the file at an address. What it returns is checked against Files.

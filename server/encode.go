@@ -153,6 +153,9 @@ func (x *exchange) list() (reply, error) {
 		return nil, err
 	}
 	catalog := x.server.exec.Registry.Catalog()
+	if x.method == mcp.MethodResourcesList {
+		catalog = x.server.exec.Registry.Look(x.ctx) // for skills
+	}
 	items, next, err := x.items(catalog, cursor)
 	return x.page(catalog, items, next), err
 }

@@ -352,7 +352,7 @@ func (x *exchange) fast() bool {
 	case mcp.MethodToolsCall:
 		return x.server.pace.of(x.name).Load() > 0
 	case mcp.MethodResourcesRead, mcp.MethodPromptsGet, mcp.MethodCompletionComplete, mcp.MethodSubscriptionsListen,
-		methodSkillsList, methodSkillsGet, methodDirectory:
+		mcp.MethodResourcesList, methodSkillsList, methodSkillsGet, methodDirectory:
 		return false
 	}
 	return true

@@ -229,7 +229,7 @@ func (f *finder) collect(ctx context.Context, dir string, all []seen, redactor *
 		}
 	}
 	for at, name := range roots {
-		s := domain.Skill{Path: name, Files: []domain.SkillFile{}}
+		s := domain.Skill{Path: name, Listed: true, Files: []domain.SkillFile{}}
 		if err := f.fill(ctx, &s, dir, at, all, redactor, used); err != nil {
 			f.leave(name, err.Error())
 		} else {
