@@ -28,7 +28,7 @@ func (x *exchange) getSkill() {
 		x.finish(func(b []byte) []byte {
 			b = appendSkill(append(b, `{"skill":`...), s)
 			if x.meta.modern {
-				b = appendCaching(b, 0, x.server.exec.Registry.Catalog().Private())
+				b = append(b, caching...)
 			}
 			return x.encoder().end(b, nil)
 		}, err)

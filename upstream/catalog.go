@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/upstream/skills"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
@@ -22,10 +23,23 @@ type catalog struct {
 	Resources    []json.RawMessage `json:"resources,omitempty"`
 	Templates    []json.RawMessage `json:"templates,omitempty"`
 	Prompts      []json.RawMessage `json:"prompts,omitempty"`
+	Skills       []json.RawMessage `json:"skills,omitempty"`
+	Directories  bool              `json:"directories,omitempty"` // it lists those of skills
 }
 
 // empty reports whether nothing is known of the server.
 func (c *catalog) empty() bool { return c.Protocol == "" }
+
+// pinnable returns the tools by their names and, of skills, what is pinned by their addresses: of several with one name the first.
+func (c *catalog) pinnable() map[string]json.RawMessage {
+	all := c.named()
+	for _, raw := range c.Skills {
+		if uri := skills.URIOf(raw); uri != "" && all[uri] == nil {
+			all[uri] = skills.Pinned(raw)
+		}
+	}
+	return all
+}
 
 // named returns the tools by their names: of several with one name the first.
 func (c *catalog) named() map[string]json.RawMessage {

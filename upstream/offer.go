@@ -17,6 +17,7 @@ import (
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/upstream/mcpclient"
 	"github.com/toolserver/toolserver/upstream/mcpshape"
+	"github.com/toolserver/toolserver/upstream/skills"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
@@ -116,6 +117,21 @@ func (s *offers) offer(c *catalog, changed map[string]Difference) (domain.Offer,
 		}
 		o.Prompts = append(o.Prompts, p)
 		repaired(domain.KindPrompt, p.Name, notes)
+	}
+	for _, raw := range c.Skills {
+		e, err := skills.Read(s.name, raw)
+		setting, ok := s.settings.Skills.offers(strings.TrimPrefix(e.Path, s.name+"/"))
+		_, differs := changed[e.URI]
+		switch {
+		case err != nil:
+			missing(domain.KindSkill, e.Path, "is left out: "+err.Error(), true)
+		case !ok:
+			missing(domain.KindSkill, e.Path, "is left out by mcp_servers."+s.name+".skills"+strings.TrimPrefix(setting, "tools"), false)
+		case differs && s.settings.Pin == pinQuarantine:
+			missing(domain.KindSkill, e.Path, "has changed since it was pinned: see toolserver upstream approve "+s.name, false)
+		default:
+			o.Skills = append(o.Skills, s.skill(e, c.Directories))
+		}
 	}
 	return o, repairs
 }

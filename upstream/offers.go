@@ -9,13 +9,16 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/text/frontmatter"
 	"github.com/toolserver/toolserver/upstream/mcpclient"
+	"github.com/toolserver/toolserver/upstream/skills"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
@@ -32,13 +35,14 @@ type offers struct {
 
 	mu       sync.Mutex
 	catalog  catalog
-	pins     map[string]Difference // tools that differ from their pins
+	pins     map[string]Difference // tools and skills that differ from their pins
 	offered  domain.Offer
 	signsIn  bool   // somebody has to sign in
 	owner    string // ID of the principal whose connection has shown the catalog; "" for all
 	changed  func()
-	problems []string // with what is kept
-	repairs  []string // of what is offered
+	problems []string  // with what is kept
+	read     time.Time // when the catalog was
+	repairs  []string  // of what is offered
 }
 
 func newOffers(e *entry, c *calls) *offers {
@@ -88,6 +92,8 @@ func (o *offers) load(ctx context.Context, l *link, conn *connection) error {
 	var broken []string
 	again := false
 	c := catalog{Handshake: l.handshake, Protocol: about.Protocol, Info: about.Info, Instructions: about.Instructions}
+	extension := rawjson.Member(rawjson.Member(about.Capabilities, "extensions"), mcpclient.ExtensionSkills)
+	c.Directories = string(rawjson.Member(extension, "directoryRead")) == "true"
 	for _, list := range []struct {
 		capability string
 		method     mcp.MCPMethod
@@ -95,8 +101,9 @@ func (o *offers) load(ctx context.Context, l *link, conn *connection) error {
 	}{
 		{"tools", mcp.MethodToolsList, &c.Tools}, {"resources", mcp.MethodResourcesList, &c.Resources},
 		{"resources", mcp.MethodResourcesTemplatesList, &c.Templates}, {"prompts", mcp.MethodPromptsList, &c.Prompts},
+		{"extensions", mcpclient.MethodSkillsList, &c.Skills},
 	} {
-		if rawjson.Member(about.Capabilities, list.capability) == nil {
+		if rawjson.Member(about.Capabilities, list.capability) == nil || list.to == &c.Skills && extension == nil {
 			continue
 		}
 		listing, cancel := context.WithTimeout(ctx, o.Timeout())
@@ -105,7 +112,7 @@ func (o *offers) load(ctx context.Context, l *link, conn *connection) error {
 		_, answered := errors.AsType[*jsonrpc.Error](err)
 		switch {
 		case err == nil, answered && list.to == &c.Templates && items == nil: // which servers with resources need not have
-		case items == nil && (!answered || list.to == &c.Tools), conn.Err() != nil, errors.Is(err, mcpclient.ErrSessionEnded):
+		case items == nil && (!answered && list.to != &c.Skills || list.to == &c.Tools), conn.Err() != nil, errors.Is(err, mcpclient.ErrSessionEnded):
 			return err
 		default: // what came before it counts
 			_, err = o.withoutTokens(nil, err)
@@ -130,10 +137,10 @@ func (o *offers) load(ctx context.Context, l *link, conn *connection) error {
 
 // adopt offers what is in a catalog.
 func (o *offers) adopt(c catalog) {
-	tools := c.named()
+	tools := c.pinnable()
 	changed, err := o.files.compare(tools)
 	if err != nil {
-		o.problem("the pins of its tools cannot be read or kept", err)
+		o.problem("the pins of its tools and skills cannot be read or kept", err)
 		changed = map[string]Difference{}
 		for name := range tools { // it is not known which of them have changed
 			if o.settings.Pin == pinQuarantine {
@@ -146,11 +153,11 @@ func (o *offers) adopt(c catalog) {
 		for i, m := range d.Members {
 			members[i] = m.Name
 		}
-		o.deps.Log.Warn("a tool has changed since it was pinned", zap.String("tool", name), zap.Strings("members", members))
+		o.deps.Log.Warn("a tool or skill has changed since it was pinned", zap.String("name", name), zap.Strings("members", members))
 	}
 	offer, repairs := o.offer(&c, changed)
 	o.mu.Lock()
-	o.catalog, o.pins, o.offered, o.repairs = c, changed, offer, repairs
+	o.catalog, o.pins, o.offered, o.repairs, o.read = c, changed, offer, repairs, time.Now()
 	notify := o.changed
 	o.mu.Unlock()
 	if notify != nil {
@@ -179,7 +186,7 @@ func (o *offers) followPins() {
 		return
 	}
 	p, _ := o.files.pins() // those that cannot be read approve of nothing
-	for name, raw := range c.named() {
+	for name, raw := range c.pinnable() {
 		if _, ok := held[name]; ok && p[name].Hash == newPin(raw).Hash {
 			o.adopt(c)
 			return
@@ -194,7 +201,7 @@ func (o *offers) Known() bool {
 	return !o.catalog.empty()
 }
 
-// Differences returns how tools differ from their pins, by name. They are those of the
+// Differences returns how tools and skills differ from their pins, by name. They are those of the
 // newest list that is known.
 func (o *offers) Differences() (all []Difference) {
 	o.mu.Lock()
@@ -205,16 +212,16 @@ func (o *offers) Differences() (all []Difference) {
 	return all
 }
 
-// Approve pins tools, by the server's own names, as they are in the list that
+// Approve pins tools and skills, by the server's own names, as they are in the list that
 // [Server.Differences] is about. Programs that run notice it.
 func (o *offers) Approve(tools []string) error {
 	o.mu.Lock()
 	c := o.catalog
 	o.mu.Unlock()
-	now, listed := pins{}, c.named()
+	now, listed := pins{}, c.pinnable()
 	for _, name := range tools {
 		if listed[name] == nil {
-			return fmt.Errorf("server %s lists no tool %q", o.name, brief.Name(name))
+			return fmt.Errorf("server %s lists no tool or skill %q", o.name, brief.Name(name))
 		}
 		now[name] = newPin(listed[name])
 	}
@@ -230,4 +237,90 @@ func (o *offers) ToolNames() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Sorted(maps.Keys(o.catalog.named()))
+}
+
+// Look has the lists read again if there are skills, which nobody notifies of, and they are old: for the next who asks.
+func (s *Server) Look(context.Context, []string) {
+	s.mu.Lock()
+	old := len(s.catalog.Skills) > 0 && time.Since(s.read) > skillsAge
+	s.mu.Unlock()
+	if old {
+		s.links.main.refresh()
+	}
+}
+
+// skillsAge is how long the entries of skills are up to date.
+const skillsAge = time.Minute
+
+// skill returns a skill of the server, under an address of ours.
+func (o *offers) skill(e skills.Entry, directories bool) domain.Skill {
+	s := e.Skill
+	s.Audience = o.settings.audience()
+	s.Read = func(ctx context.Context, uri string) (domain.ToolResult, error) {
+		r, err := o.calls.read(ctx, e.Own(uri), uri)
+		if err == nil && uri == e.Skill.URI() {
+			err = e.Verify(r.Content)
+		}
+		return r, err
+	}
+	if !o.settings.perPrincipal() { // each of whom may be shown something else
+		s.Renew = func(ctx context.Context) error { return o.renew(ctx, &e) }
+	}
+	if e.Dynamic && directories {
+		s.Children = func(ctx context.Context, uri string) ([]*domain.Resource, error) { return o.children(ctx, &e, uri) }
+	}
+	return s
+}
+
+// renew asks the server for a skill, and offers what it says now.
+func (o *offers) renew(ctx context.Context, e *skills.Entry) error {
+	what := "skill " + e.Path
+	result, err := o.calls.request(ctx, what, mcpclient.MethodSkillsGet, map[string]string{"uri": e.URI})
+	raw := rawjson.Member(result, "skill")
+	if refused, ok := errors.AsType[*domain.Error](err); ok && refused.Verbatim && refused.Code == domain.CodeInvalidParams {
+		o.calls.links.main.refresh()
+		return domain.NoSkill(e.Skill.URI())
+	} else if err == nil && skills.URIOf(raw) != e.URI {
+		err = domain.Errorf(domain.CodeExecutionFailed, "%s: server %s returned no entry of it", what, o.name)
+	}
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	c := o.catalog
+	o.mu.Unlock()
+	i := slices.IndexFunc(c.Skills, func(listed json.RawMessage) bool { return skills.URIOf(listed) == e.URI })
+	if i < 0 || frontmatter.Same(c.Skills[i], raw) {
+		return nil
+	}
+	c.Skills = slices.Clone(c.Skills)
+	c.Skills[i] = raw
+	o.adopt(c)
+	for _, m := range o.Offer().Missing {
+		if m.Kind == domain.KindSkill && m.Name == brief.Name(e.Path) {
+			return domain.Errorf(domain.CodeInvalidParams, "%s %s", what, m.Reason)
+		}
+	}
+	return nil
+}
+
+// maxDirectoryPages bounds the pages of a directory that are read.
+const maxDirectoryPages = 20
+
+// children asks the server for what is in a directory of a skill.
+func (o *offers) children(ctx context.Context, e *skills.Entry, uri string) (all []*domain.Resource, err error) {
+	params := map[string]string{"uri": e.Own(uri)}
+	for range maxDirectoryPages {
+		page, err := o.calls.request(ctx, "directory "+uri, mcpclient.MethodDirectoryRead, params)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e.Children(uri, page)...)
+		next, _ := rawjson.String(rawjson.Member(page, "nextCursor"))
+		if next == "" {
+			break
+		}
+		params["cursor"] = next
+	}
+	return all, nil
 }

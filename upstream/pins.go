@@ -10,17 +10,20 @@ import (
 	"time"
 )
 
-// pinned are the members of a tool that decide what a model makes of it.
-var pinned = [...]string{"title", "description", "inputSchema", "outputSchema", "annotations"}
+// pinned are the members of a tool that decide what a model makes of it, and pinnedOfSkill those of [skills.Pinned].
+var (
+	pinned        = [...]string{"title", "description", "inputSchema", "outputSchema", "annotations"}
+	pinnedOfSkill = [...]string{"frontmatter", "resources"}
+)
 
-// pin is a tool as it was first seen, or last approved.
+// pin is a tool or skill as it was first seen, or last approved.
 type pin struct {
 	Hash string                     `json:"hash"`
 	Tool map[string]json.RawMessage `json:"tool"` // its pinned members
 	Date time.Time                  `json:"date"`
 }
 
-// pins are the pins of a server's tools, by name.
+// pins are the pins of a server's tools, by name, and skills, by address.
 type pins map[string]pin
 
 // newPin pins a tool as the server lists it. White space and the order of members make
@@ -29,7 +32,11 @@ func newPin(raw json.RawMessage) pin {
 	var all map[string]any
 	_ = json.Unmarshal(raw, &all) // the caller has read it
 	p := pin{Tool: map[string]json.RawMessage{}, Date: time.Now().UTC().Truncate(time.Second)}
-	for _, name := range pinned {
+	members := pinned[:]
+	if all["name"] == nil { // which a tool has
+		members = pinnedOfSkill[:]
+	}
+	for _, name := range members {
 		if value, ok := all[name]; ok {
 			p.Tool[name], _ = json.Marshal(value) // in one form: names sorted, no white space
 		}
@@ -77,7 +84,8 @@ func (f *files) changePins(change func(pins)) (pins, error) {
 
 // Difference is how a tool differs from what was pinned.
 type Difference struct {
-	Tool    string   `json:"tool"` // as its server names it
+	Tool    string   `json:"tool"`            // as its server names it; of a skill, its address
+	Skill   bool     `json:"skill,omitempty"` // it is a skill
 	Members []Member `json:"members"`
 }
 
@@ -90,8 +98,8 @@ type Member struct {
 
 // difference returns how a tool differs from its pin.
 func (p pin) difference(name string, now pin) Difference {
-	d := Difference{Tool: name}
-	for _, member := range pinned {
+	d := Difference{Tool: name, Skill: now.Tool["frontmatter"] != nil || now.Tool["resources"] != nil}
+	for _, member := range slices.Concat(pinned[:], pinnedOfSkill[:]) {
 		if before, after := p.Tool[member], now.Tool[member]; string(before) != string(after) {
 			d.Members = append(d.Members, Member{member, before, after})
 		}

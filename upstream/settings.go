@@ -35,6 +35,7 @@ type Settings struct {
 	Groups          []string          `yaml:"groups"`
 	ComplianceLevel string            `yaml:"compliance_level" format:"level"`
 	Tools           Filter            `yaml:"tools"`
+	Skills          Filter            `yaml:"skills"`
 	Identity        map[string]string `yaml:"identity" enum:"name|id|groups|compliance_level"`
 	Pin             string            `yaml:"pin" enum:"warn|quarantine"`
 	Structured      string            `yaml:"structured_content" enum:"both|text|structured"`
@@ -46,14 +47,14 @@ type Settings struct {
 	CallTimeout time.Duration `yaml:"call_timeout" min:"100ms" max:"24h"`
 }
 
-// Filter says which tools are offered. Entries may have * for any characters.
+// Filter says which tools or skills are offered. Entries may have * for any characters.
 type Filter struct {
 	Allow []string `yaml:"allow" format:"glob"`
 	Deny  []string `yaml:"deny" format:"glob"`
 }
 
-// offers reports whether a tool of that name is offered, and if not, the setting that
-// leaves it out.
+// offers reports whether a tool or skill of that name is offered, and if not, the setting that
+// leaves it out, as a filter of tools has it.
 func (f Filter) offers(name string) (setting string, ok bool) {
 	in := func(list []string) bool {
 		return slices.ContainsFunc(list, func(pattern string) bool {

@@ -145,7 +145,7 @@ func asks(method string) bool {
 	switch mcp.MCPMethod(method) {
 	case mcp.MethodServerDiscover, mcp.MethodInitialize, mcp.MethodPing, mcp.MethodSetLogLevel, mcp.MethodSubscriptionsListen,
 		mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList,
-		mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe, mcp.MethodTasksGet, methodTasksUpdate, mcp.MethodTasksCancel:
+		mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe, mcp.MethodTasksGet, methodTasksUpdate, mcp.MethodTasksCancel, MethodSkillsList:
 		return false
 	}
 	return true

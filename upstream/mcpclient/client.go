@@ -325,8 +325,16 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 // The member of the result that has the items of a list.
 var listMembers = map[string]string{
 	string(mcp.MethodToolsList): "tools", string(mcp.MethodPromptsList): "prompts",
-	string(mcp.MethodResourcesList): "resources", string(mcp.MethodResourcesTemplatesList): "resourceTemplates",
+	string(mcp.MethodResourcesList): "resources", string(mcp.MethodResourcesTemplatesList): "resourceTemplates", MethodSkillsList: "skills",
 }
+
+// The methods of skills, and the extension that they belong to (SEP-2640).
+const (
+	MethodSkillsList    = "skills/list"
+	MethodSkillsGet     = "skills/get"
+	MethodDirectoryRead = "resources/directory/read"
+	ExtensionSkills     = "io.modelcontextprotocol/skills"
+)
 
 // List returns the items of all pages of a list such as tools/list, each as the
 // server sent it. With an error it returns those that came before.

@@ -46,7 +46,11 @@ func (g *globals) approve(ctx context.Context, a *app.App, s *upstream.Server, n
 		return err
 	}
 	var tools []string
+	kind := "tool"
 	for _, d := range changed {
+		if d.Skill {
+			kind = "item"
+		}
 		tools = append(tools, d.Tool)
 		if !g.json {
 			if err := printDifference(out, s, d); err != nil {
@@ -58,7 +62,7 @@ func (g *globals) approve(ctx context.Context, a *app.App, s *upstream.Server, n
 		if !g.answers() {
 			return errors.New("nothing is approved: there is no terminal to ask on; review the changes above, then repeat the command with --yes")
 		}
-		if yes, err = g.person.confirm(ctx, "Pin "+counted(len(tools), "tool")+" as shown?"); err != nil {
+		if yes, err = g.person.confirm(ctx, "Pin "+counted(len(tools), kind)+" as shown?"); err != nil {
 			return err
 		}
 		if !yes {
@@ -76,7 +80,7 @@ func (g *globals) approve(ctx context.Context, a *app.App, s *upstream.Server, n
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "pinned %s of server %s; servers that run notice it within seconds\n", counted(len(tools), "tool"), s.Server())
+	_, err = fmt.Fprintf(out, "pinned %s of server %s; servers that run notice it within seconds\n", counted(len(tools), kind), s.Server())
 	return err
 }
 
@@ -89,11 +93,10 @@ func changedTools(s *upstream.Server, names []string) (chosen []upstream.Differe
 	}
 	for _, name := range names {
 		is := func(tool string) bool { return tool == name || upstream.OfferedName(s.Server(), tool) == name }
-		if !slices.ContainsFunc(s.ToolNames(), is) {
-			return nil, usage(fmt.Errorf("server %s lists no tool %q", s.Server(), brief.Name(name)))
-		}
 		if i := slices.IndexFunc(all, func(d upstream.Difference) bool { return is(d.Tool) }); i >= 0 {
 			chosen = append(chosen, all[i])
+		} else if !slices.ContainsFunc(s.ToolNames(), is) {
+			return nil, usage(fmt.Errorf("server %s lists no tool %q", s.Server(), brief.Name(name)))
 		}
 	}
 	return chosen, nil
@@ -101,7 +104,11 @@ func changedTools(s *upstream.Server, names []string) (chosen []upstream.Differe
 
 // printDifference shows what has changed of a tool, line by line.
 func printDifference(w io.Writer, s *upstream.Server, d upstream.Difference) error {
-	if _, err := fmt.Fprintf(w, "%s (%s)\n", upstream.OfferedName(s.Server(), d.Tool), call.Visible(d.Tool)); err != nil {
+	name := upstream.OfferedName(s.Server(), d.Tool)
+	if d.Skill {
+		name = "skill"
+	}
+	if _, err := fmt.Fprintf(w, "%s (%s)\n", name, call.Visible(d.Tool)); err != nil {
 		return err
 	}
 	for _, m := range d.Members {

@@ -111,7 +111,11 @@ func (s *scenario) once(ctx context.Context, config string) error {
 	})
 	if err == nil {
 		d := driver{ctx, c, s}
-		err = errors.Join(d.useTools(), d.useAll("resources/list", "resources/read", "uri", "mcp://s/"), d.useAll("prompts/list", "prompts/get", "name", prefix))
+		if strings.HasPrefix(s.Name, "sep-2640-") {
+			err = d.useSkills()
+		} else {
+			err = errors.Join(d.useTools(), d.useAll("resources/list", "resources/read", "uri", "mcp://s/"), d.useAll("prompts/list", "prompts/get", "name", prefix))
+		}
 		c.Close()
 	}
 	in.Close()
@@ -238,6 +242,52 @@ func (d driver) useAll(list, get, key, prefix string) error {
 		if value, _ := members[key].(string); strings.HasPrefix(value, prefix) {
 			err = errors.Join(err, d.do(mcpclient.Request{Method: get, Params: map[string]any{key: value}}))
 		}
+	}
+	return err
+}
+
+// useSkills lists skills until the server's are there and, unless the scenario is about listing, reads their files: SKILL.md
+// and, if that could be read, the others.
+func (d driver) useSkills() error {
+	for end := time.Now().Add(8 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		items, err := d.client.List(d.ctx, "skills/list")
+		if err != nil {
+			return err
+		}
+		for _, item := range items {
+			var skill struct {
+				URI       string
+				Resources []struct{ URI string }
+			}
+			if err := json.Unmarshal(item, &skill); err != nil {
+				return err
+			}
+			if !strings.HasPrefix(skill.URI, "skill://s/") {
+				continue
+			}
+			fmt.Fprintf(os.Stderr, "%s\n", item)
+			if strings.HasSuffix(d.Name, "no-prefetch") {
+				return nil
+			}
+			if _, err := d.client.Call(d.ctx, "resources/read", map[string]any{"uri": skill.URI}); err != nil {
+				return d.refused(err)
+			}
+			for _, file := range skill.Resources {
+				if _, err := d.client.Call(d.ctx, "resources/read", map[string]any{"uri": file.URI}); err != nil {
+					return d.refused(err)
+				}
+			}
+			return nil
+		}
+	}
+	return errors.New("the server's skills are not listed")
+}
+
+// refused passes over what the server answered.
+func (d driver) refused(err error) error {
+	if _, answered := errors.AsType[*jsonrpc.Error](err); answered {
+		fmt.Fprintln(os.Stderr, "refused:", err)
+		return nil
 	}
 	return err
 }

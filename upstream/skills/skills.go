@@ -1,0 +1,131 @@
+// Package skills reads what other servers say of their skills (SEP-2640), and gives these
+// addresses of this server. Nothing of an entry is repaired: clients compare it with the
+// files. An entry that is wrong costs its skill.
+package skills
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/text/frontmatter"
+	"github.com/toolserver/toolserver/wire/rawjson"
+)
+
+// An Entry is a skill as another server lists it.
+type Entry struct {
+	domain.Skill        // as this server has it, without functions
+	URI          string // of SKILL.md, as the other server has it
+}
+
+// URIOf returns the address that an entry has, or "" if it has none.
+func URIOf(raw json.RawMessage) string {
+	uri, _ := rawjson.String(rawjson.Member(raw, "uri")) // what is no text is none
+	return uri
+}
+
+// Read reads an entry of skills/list of a server. What it returns with an error has a path for messages.
+func Read(server string, raw json.RawMessage) (e Entry, err error) {
+	e.Path, e.URI = server, URIOf(raw)
+	scheme, rest, absolute := strings.Cut(e.URI, "://")
+	root, named := strings.CutSuffix(rest, "/"+domain.SkillMain)
+	if !absolute || !named {
+		return e, fmt.Errorf("its address %q is not that of a %s", brief.Name(e.URI), domain.SkillMain)
+	}
+	if e.Path += "/" + root; scheme+"://" != domain.SkillScheme {
+		e.Path = server + "/" + scheme + ":/" + root
+	}
+	e.Frontmatter = rawjson.Member(raw, "frontmatter")
+	files := rawjson.Member(raw, "resources")
+	if text, err := rawjson.String(files); err == nil && text == "dynamic" {
+		e.Dynamic = true
+		return e, nil
+	}
+	if len(files) == 0 || files[0] != '[' {
+		return e, errors.New(`its resources are neither a list nor "dynamic"`)
+	}
+	e.Files = []domain.SkillFile{}
+	err = rawjson.Array(files, func(item []byte) error {
+		uri := URIOf(item)
+		digest, noDigest := rawjson.String(rawjson.Member(item, "digest"))
+		size, noSize := strconv.ParseInt(string(rawjson.Member(item, "size")), 10, 64)
+		below, ours := strings.CutPrefix(uri, e.root())
+		switch {
+		case len(e.Files) == domain.MaxSkillFiles:
+			return fmt.Errorf("it has more than %d files", domain.MaxSkillFiles)
+		case !ours || noDigest != nil || noSize != nil:
+			return fmt.Errorf("its file %q has no address in it, no digest or no size", brief.Name(uri))
+		}
+		e.Files = append(e.Files, domain.SkillFile{URI: domain.SkillScheme + e.Path + below, Digest: digest, Size: size})
+		return nil
+	})
+	slices.SortFunc(e.Files, func(a, b domain.SkillFile) int { return strings.Compare(a.URI, b.URI) })
+	return e, err
+}
+
+// root returns the address of the directory, as the other server has it.
+func (e *Entry) root() string { return strings.TrimSuffix(e.URI, "/"+domain.SkillMain) }
+
+// Own returns the other server's address of what has one here.
+func (e *Entry) Own(uri string) string {
+	return e.root() + strings.TrimPrefix(uri, domain.SkillScheme+e.Path)
+}
+
+// Pinned returns what of an entry decides what a model makes of it, whatever order the files are in.
+func Pinned(raw json.RawMessage) json.RawMessage {
+	files := rawjson.Member(raw, "resources")
+	var list []json.RawMessage
+	if json.Unmarshal(files, &list) == nil {
+		slices.SortStableFunc(list, func(a, b json.RawMessage) int { return strings.Compare(URIOf(a), URIOf(b)) })
+		files, _ = json.Marshal(list) // of JSON, never fails
+	}
+	pinned := json.RawMessage("{}")
+	for _, m := range []struct {
+		name  string
+		value json.RawMessage
+	}{{"frontmatter", rawjson.Member(raw, "frontmatter")}, {"resources", files}} {
+		if m.value != nil {
+			pinned = rawjson.With(pinned, m.name, m.value)
+		}
+	}
+	return pinned
+}
+
+// Verify holds what was read of SKILL.md to the entry (SEP-2640, Frontmatter Verification).
+func (e *Entry) Verify(content []domain.Content) error {
+	for _, c := range content {
+		if c.URI != e.Skill.URI() {
+			continue
+		}
+		text, _ := rawjson.String(rawjson.Member(c.Raw, "text")) // what is no text has no frontmatter
+		if has, err := frontmatter.Of([]byte(text)); err != nil || !frontmatter.Same(has, e.Frontmatter) {
+			return domain.Errorf(domain.CodeExecutionFailed, "%s does not have the frontmatter that its server lists: it is not used", c.URI)
+		}
+	}
+	return nil
+}
+
+// Children returns what a page of resources/directory/read of the other server lists below uri, which is an address of this one.
+func (e *Entry) Children(uri string, page json.RawMessage) (all []*domain.Resource) {
+	_ = rawjson.Array(rawjson.Member(page, "resources"), func(item []byte) error {
+		text := func(name string) string {
+			s, _ := rawjson.String(rawjson.Member(item, name))
+			return s
+		}
+		name, ours := strings.CutPrefix(URIOf(item), e.Own(uri)+"/")
+		if ours && name != "" && !strings.ContainsAny(name, "/?#") && name != "." && name != ".." {
+			r := &domain.Resource{URI: uri + "/" + name, Name: text("name"), Description: text("description"), MIMEType: text("mimeType")}
+			if r.Name == "" {
+				r.Name = name
+			}
+			all = append(all, r)
+		}
+		return nil
+	}) // what is no list has nothing in it
+	return all
+}
