@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
@@ -146,32 +147,23 @@ func MarshalResult(r domain.ToolResult) []byte {
 // than before, since notifications say when a list has changed.
 const caching = `,"ttlMs":0,"cacheScope":"private"`
 
-// list serves the lists of tools, resources, templates and prompts.
+// list serves the lists of tools, resources, templates, prompts and skills.
 func (x *exchange) list() (reply, error) {
-	cursor, err := x.listed()
-	if err != nil {
+	cursor := ""
+	if x.cursor != nil {
+		var err error
+		if cursor, err = x.text("cursor", x.cursor); err != nil {
+			return nil, err
+		}
+	}
+	if err := x.server.exec.CountList(x.domain(), x.Method); err != nil {
 		return nil, err
 	}
 	catalog := x.server.exec.Registry.Catalog()
-	if x.method == mcp.MethodResourcesList {
+	if x.method == mcp.MethodResourcesList || x.method == methodSkillsList {
 		catalog = x.server.exec.Registry.Look(x.ctx) // for skills
 	}
 	items, next, err := x.items(catalog, cursor)
-	return x.page(catalog, items, next), err
-}
-
-// listed counts a request for a list, and returns its cursor.
-func (x *exchange) listed() (cursor string, err error) {
-	if x.cursor != nil {
-		if cursor, err = x.text("cursor", x.cursor); err != nil {
-			return "", err
-		}
-	}
-	return cursor, x.server.exec.CountList(x.domain(), x.Method)
-}
-
-// page returns a page of a list.
-func (x *exchange) page(catalog *domain.Catalog, items []byte, next string) reply {
 	return func(b []byte) []byte {
 		b = append(append(b, '{'), items...)
 		if next != "" {
@@ -181,7 +173,7 @@ func (x *exchange) page(catalog *domain.Catalog, items []byte, next string) repl
 			b = append(b, caching...)
 		}
 		return x.encoder().end(b, nil)
-	}
+	}, err
 }
 
 // items returns the member that holds a list.
@@ -197,9 +189,12 @@ func (x *exchange) items(c *domain.Catalog, cursor string) (_ []byte, next strin
 	case mcp.MethodPromptsList:
 		page, next, err := c.ListPrompts(p, cursor)
 		return appendList(nil, "prompts", page, appendPrompt), next, err
+	case methodSkillsList:
+		page, next, err := c.ListSkills(p, cursor)
+		return appendList(nil, "skills", page, appendSkill), next, err
 	}
 	page, err := c.List(domain.ListToolsQuery{Session: x.domain(), Category: x.meta.category, Cursor: cursor})
-	h := x.hints(c)
+	h := hintsFor(x.domain(), c)
 	return appendList(nil, "tools", page.Tools, func(b []byte, t *domain.Tool) []byte {
 		form, start := formOf(t, c, h.claude), len(b)
 		return h.append(appendTool(b, t, form, x.meta.modern), start, t, form)
@@ -335,4 +330,87 @@ func says(text string, encoded json.RawMessage) bool {
 	}
 	result := object["result"]
 	return err == nil && (reflect.DeepEqual(said, value) || len(object) == 1 && result != nil && (reflect.DeepEqual(said, result) || text == result))
+}
+
+// appendSkill appends the entry of a skill.
+func appendSkill(b []byte, s *domain.Skill) []byte {
+	b = rawjson.AppendString(append(b, `{"uri":`...), s.URI())
+	b = jsonrpc.AppendValue(append(b, `,"frontmatter":`...), s.Frontmatter)
+	if s.Dynamic {
+		return append(b, `,"resources":"dynamic"}`...)
+	}
+	return append(jsonrpc.AppendValue(append(b, `,"resources":`...), s.Files), '}')
+}
+
+// Members of a tool's _meta that Claude Code reads.
+const (
+	askHint    = "anthropic/requiresUserInteraction" // true: it asks its user about each call, whatever they have allowed for good
+	lengthHint = "anthropic/maxResultSizeChars"      // longer texts of results become a file that the model is told of; at most 500,000
+	searchHint = "anthropic/searchHint"              // counts twice as much as the description where a deferred tool is searched for
+	loadHint   = "anthropic/alwaysLoad"              // true: the tool is not deferred
+)
+
+// usualLength is what lengthHint is if a tool does not say.
+const usualLength = 50_000
+
+// hints are what this server adds to the tools of a list for one client.
+type hints struct {
+	catalog *domain.Catalog
+	claude  bool // it is Claude Code: nobody else is known to read its hints, and everybody would pay for them
+	hidden  bool // lists leave tools out for it
+}
+
+func hintsFor(session domain.Session, c *domain.Catalog) hints {
+	claude := session.ClaudeCode()
+	return hints{c, claude, claude && c.Hidden(session) > 0}
+}
+
+// append adds to the entry of a tool, from start on, what it has in _meta.
+func (h hints) append(b []byte, start int, t *domain.Tool, form string) []byte {
+	theirs := rawjson.Member(t.Listed, "_meta")
+	meta, added := h.meta(theirs, t, form)
+	switch {
+	case !added:
+		return b
+	case theirs == nil:
+		return append(append(append(b[:len(b)-1], `,"_meta":`...), meta...), '}')
+	}
+	return append(b[:start], rawjson.With(b[start:], "_meta", meta)...)
+}
+
+// meta returns the _meta of a tool, and whether that is more than its server says, whose members stay as they are. It cannot
+// say that nobody has to agree to a call, though.
+func (h hints) meta(theirs []byte, t *domain.Tool, form string) (meta []byte, added bool) {
+	meta = theirs
+	if len(meta) == 0 || meta[0] != '{' {
+		meta = []byte("{}")
+	}
+	add := func(key, value string) {
+		if key == askHint || rawjson.Member(meta, key) == nil {
+			meta, added = rawjson.With(meta, key, []byte(value)), true
+		}
+	}
+	if t.Category != "" && t.Origin.Server == "" && t.Listed == nil { // other servers say all of theirs themselves
+		add(categoryKey, string(rawjson.AppendString(nil, t.Category)))
+	}
+	if !h.claude {
+		return meta, added
+	}
+	if t.Confirm || t.Final {
+		add(askHint, "true")
+	}
+	length := h.catalog.Settings.Limits.ResultChars(t.MaxResultChars)
+	if t.Output != nil && form != domain.FormText {
+		length *= call.StructuredShare
+	}
+	if length > usualLength {
+		add(lengthHint, strconv.Itoa(length))
+	}
+	if t.Ability != "" {
+		add(searchHint, string(rawjson.AppendString(nil, t.Ability)))
+	}
+	if t.Listing == domain.ListedAlways || t.Listing == domain.ListedToSearch && h.hidden {
+		add(loadHint, "true")
+	}
+	return meta, added
 }

@@ -136,10 +136,8 @@ func (x *exchange) serve() {
 		x.getPrompt()
 	case mcp.MethodCompletionComplete:
 		x.complete()
-	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList, mcp.MethodPromptsList:
+	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList, mcp.MethodPromptsList, methodSkillsList:
 		x.finish(x.list())
-	case methodSkillsList:
-		x.finish(x.listSkills())
 	case methodSkillsGet:
 		x.getSkill()
 	case methodDirectory:

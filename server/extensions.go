@@ -123,16 +123,16 @@ func (in *incoming) uses(place int) bool {
 }
 
 // checkExtension holds a request to the extension that its method belongs to.
-func (x *exchange) checkExtension() *jsonrpc.Error {
-	place, ok := extensionOf(x.Method)
+func (in *incoming) checkExtension() *jsonrpc.Error {
+	place, ok := extensionOf(in.Method)
 	if !ok {
 		return nil
 	}
 	e := &extensions[place]
 	switch {
-	case !x.server.offering.Load().on[place] || e.declared && !x.meta.modern:
-		return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "%s is not a method of this server in this protocol version", x.Method)
-	case e.declared && !x.uses(place):
+	case !in.server.offering.Load().on[place] || e.declared && !in.meta.modern:
+		return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "%s is not a method of this server in this protocol version", in.Method)
+	case e.declared && !in.uses(place):
 		return missingExtension(place)
 	}
 	return nil

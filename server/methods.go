@@ -82,6 +82,43 @@ func (x *exchange) readResource() {
 	})
 }
 
+// getSkill serves skills/get.
+func (x *exchange) getSkill() {
+	uri, err := x.text("uri", x.uri)
+	if err != nil {
+		x.finish(nil, err)
+		return
+	}
+	x.server.exec.GetSkill(x.ctx, x.domain(), &x.peer, uri, func(s *domain.Skill, err error) {
+		x.finish(func(b []byte) []byte {
+			b = appendSkill(append(b, `{"skill":`...), s)
+			if x.meta.modern {
+				b = append(b, caching...)
+			}
+			return x.encoder().end(b, nil)
+		}, err)
+	})
+}
+
+// readDirectory serves resources/directory/read.
+func (x *exchange) readDirectory() {
+	uri, err := x.text("uri", x.uri)
+	cursor := ""
+	if err == nil && x.cursor != nil {
+		cursor, err = x.text("cursor", x.cursor)
+	}
+	if err != nil {
+		x.finish(nil, err)
+		return
+	}
+	x.server.exec.ReadDirectory(x.ctx, x.domain(), &x.peer, uri, cursor, func(page []*domain.Resource, next string, err error) {
+		x.finish(func(b []byte) []byte {
+			b = appendList(append(b, '{'), "resources", page, appendResource)
+			return x.encoder().end(appendOptional(b, "nextCursor", next), nil)
+		}, err)
+	})
+}
+
 // getPrompt serves prompts/get.
 func (x *exchange) getPrompt() {
 	name, err := x.text("name", x.name)
@@ -154,16 +191,16 @@ func (x *exchange) complete() {
 }
 
 // setLogLevel serves logging/setLevel.
-func (x *exchange) setLogLevel() (reply, error) {
+func (in *incoming) setLogLevel() (reply, error) {
 	var p struct {
 		Level string `json:"level"`
 	}
-	_ = json.Unmarshal(x.Params, &p)
+	_ = json.Unmarshal(in.Params, &p)
 	level, ok := call.ParseLogLevel(p.Level)
 	if !ok {
 		return nil, invalidParams(`"level" must be one of debug, info, notice, warning, error, critical, alert, emergency`)
 	}
-	x.session.logLevel.Store(int32(level))
+	in.session.logLevel.Store(int32(level))
 	return emptyReply, nil
 }
 
@@ -189,10 +226,10 @@ func (x *exchange) initialize() (reply, error) {
 }
 
 // instructions returns what models are told of the server.
-func (x *exchange) instructions() string {
-	text := x.server.opts.Instructions
-	if x.server.opts.Places != nil {
-		text += x.server.opts.Places(x.domain())
+func (in *incoming) instructions() string {
+	text := in.server.opts.Instructions
+	if in.server.opts.Places != nil {
+		text += in.server.opts.Places(in.domain())
 	}
 	return text
 }

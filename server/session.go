@@ -63,13 +63,13 @@ func readClient(info json.RawMessage) string {
 const metTime = time.Hour
 
 // meet reports a client that begins, once where it has no session.
-func (x *exchange) meet(protocol string) {
-	s := x.server
+func (in *incoming) meet(protocol string) {
+	s := in.server
 	if s.opts.Connected == nil {
 		return
 	}
-	met := x.domain()
-	if x.meta.modern {
+	met := in.domain()
+	if in.meta.modern {
 		owner, client := met.Principal.ID, met.Client+" "+protocol
 		if _, known := s.met.Get(owner, client); known {
 			return

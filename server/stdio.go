@@ -347,10 +347,10 @@ const excused = 2
 func (p *pace) of(name []byte) *atomic.Int32 { return &p[crc32.ChecksumIEEE(name)%uint32(len(p))] }
 
 // fast reports whether a request is expected to finish within [fastCall].
-func (x *exchange) fast() bool {
-	switch x.method {
+func (in *incoming) fast() bool {
+	switch in.method {
 	case mcp.MethodToolsCall:
-		return x.server.pace.of(x.name).Load() > 0
+		return in.server.pace.of(in.name).Load() > 0
 	case mcp.MethodResourcesRead, mcp.MethodPromptsGet, mcp.MethodCompletionComplete, mcp.MethodSubscriptionsListen,
 		mcp.MethodResourcesList, methodSkillsList, methodSkillsGet, methodDirectory:
 		return false

@@ -461,11 +461,11 @@ const notificationTasks = "notifications/tasks"
 func taskChanged(id string) change { return change{notificationTasks, "taskId", id} }
 
 // notifyOfTask tells the subscription that tag names what has become of a task.
-func (x *exchange) notifyOfTask(id string, tag any) {
-	t, err := x.server.tasks.get(x.who.principal.ID, id)
+func (in *incoming) notifyOfTask(id string, tag any) {
+	t, err := in.server.tasks.get(in.who.principal.ID, id)
 	if err != nil {
 		return // it has expired
 	}
 	b := jsonrpc.AppendValue([]byte(`{"jsonrpc":"2.0","method":"`+notificationTasks+`","params":{"_meta":`), tag)
-	x.out.notify(append(x.server.appendDetails(append(b, ','), &t), "}}"...))
+	in.out.notify(append(in.server.appendDetails(append(b, ','), &t), "}}"...))
 }
