@@ -154,7 +154,7 @@ func Default() Config {
 			SessionTTL: 30 * time.Minute, MaxSessions: 10_000, MaxMessage: 64 << 20, MaxInFlight: 1000, Grace: 5 * time.Second,
 		},
 		Limits: domain.Limits{
-			MaxResultChars: domain.DefaultMaxResultChars, DefaultTimeout: 55 * time.Second, MaxAbandonGrace: 3 * time.Second,
+			MaxResultChars: domain.DefaultMaxResultChars, DefaultTimeout: 55 * time.Second, TaskTimeout: time.Hour, MaxAbandonGrace: 3 * time.Second,
 			PerPrincipal: 128, QueueWait: 30 * time.Second, PageSize: 250,
 		},
 		Sandbox: Sandbox{

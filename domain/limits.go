@@ -7,6 +7,7 @@ import "time"
 type Limits struct {
 	MaxResultChars  int           `yaml:"max_result_chars" min:"1000" max:"10000000"`
 	DefaultTimeout  time.Duration `yaml:"timeout" min:"1ms" max:"24h"`
+	TaskTimeout     time.Duration `yaml:"task_timeout" min:"0s" max:"24h"`
 	PerTool         int           `yaml:"per_tool" min:"0"`
 	PerPrincipal    int           `yaml:"per_principal" min:"0"`
 	RatePerMinute   int           `yaml:"rate_per_minute" min:"0"`

@@ -19,6 +19,9 @@ type clock struct {
 	timer *timer
 	ends  time.Time
 	left  time.Duration // while it is paused
+
+	prolonged bool
+	longer    time.Duration // the limit since then
 }
 
 func (c *clock) start(from *timers, limit time.Duration, end func()) {
@@ -53,6 +56,30 @@ func (c *clock) resume() {
 		c.timer.Reset(c.left)
 		c.left = 0
 	}
+}
+
+// prolong gives the clock, whose time is up, another limit, 0 for none. It does so once.
+func (c *clock) prolong(from, to time.Duration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.prolonged || c.timer == nil {
+		return false
+	}
+	if c.prolonged, c.longer = true, to; to > 0 {
+		c.ends = time.Now().Add(to - from)
+		c.timer.Reset(to - from)
+	}
+	return true
+}
+
+// prolong gives a call that is a task the time that tasks have, once its own is up. A tool with a limit
+// of its own keeps to that.
+func (c *Call) prolong() bool {
+	limit := c.catalog.Settings.Limits.TaskTimeout
+	if c.Tool != nil && c.Tool.Timeout > 0 || limit > 0 && limit <= c.limit || !c.client.Detach("") {
+		return false
+	}
+	return c.clock.prolong(c.limit, limit)
 }
 
 // timers are those of the calls of an executor. One that was stopped in time is used again:
@@ -101,7 +128,11 @@ type overrun struct {
 
 func (c *Call) overrun() overrun {
 	o := overrun{c.Name, c.limit, "limits.timeout"}
-	if c.Tool != nil {
+	c.clock.mu.Lock()
+	defer c.clock.mu.Unlock()
+	if c.clock.prolonged {
+		o.limit, o.setting = c.clock.longer, "limits.task_timeout"
+	} else if c.Tool != nil {
 		o.setting = "tools." + cmp.Or(c.Tool.Offered, c.Name) + ".timeout"
 	}
 	return o

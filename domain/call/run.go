@@ -28,6 +28,9 @@ func (c *Call) run(ctx context.Context) (outcome, error) {
 	ctx = &c.context
 	if c.limit > 0 {
 		c.clock.start(&c.exec.timers, c.limit, func() {
+			if c.prolong() {
+				return
+			}
 			cancel(errTimeout)
 			if c.outer == nil {
 				time.AfterFunc(c.catalog.Settings.Limits.MaxAbandonGrace, func() { c.abandon(c.overrun().failure()) })

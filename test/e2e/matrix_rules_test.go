@@ -74,13 +74,13 @@ var limitRules = []rule{
 	{
 		name: "time",
 		cells: and(of(calls, func(t *testing.T, c *client) {
-			c.start(t, "limits: {timeout: 2s}")
+			c.start(t, "limits: {timeout: 2s, task_timeout: 2s}")
 			dir := t.TempDir()
 			c.fails(t, c.ask(t, c.kind, "hold", dir).wait(), outOfTime, "timed out")
 			noted(t, dir, "stopped", c.calls())
 			c.ok(t, c.kind, "ok", "")
 		}), func(t *testing.T, c *client) { // a subscription lasts longer than a call
-			c.start(t, "limits: {timeout: 2s}")
+			c.start(t, "limits: {timeout: 2s, task_timeout: 2s}")
 			subscribe(t, c, watchedURI)
 			c.fails(t, c.ask(t, kindTool, "hold", t.TempDir()).wait(), outOfTime, "")
 			c.ok(t, kindTool, "change", "")
@@ -91,7 +91,7 @@ var limitRules = []rule{
 	{
 		name: "deaf to its time",
 		cells: of(calls, func(t *testing.T, c *client) {
-			c.start(t, fmt.Sprintf("limits: {timeout: 2s, per_principal: %d}", 2*c.calls()))
+			c.start(t, fmt.Sprintf("limits: {timeout: 2s, task_timeout: 2s, per_principal: %d}", 2*c.calls()))
 			dir := t.TempDir()
 			c.fails(t, c.ask(t, c.kind, "deaf", dir).wait(), outOfTime, "timed out")
 			c.ok(t, c.kind, "ok", "")

@@ -134,7 +134,7 @@ var secretRules = []rule{
 	{
 		name: "secret in what there was in time",
 		cells: of([]string{kindTool, kindBatch, kindTask}, func(t *testing.T, c *client) {
-			c.start(t, withSecret+"limits: {timeout: 2s}")
+			c.start(t, withSecret+"limits: {timeout: 2s, task_timeout: 2s}")
 			o := c.ask(t, c.kind, "partial", backwards).wait()
 			if !strings.Contains(o.text, "so far [redacted]") || !strings.Contains(o.text, "[timed out after 2s, ") || !c.cli && !strings.Contains(o.text, `"isError":true`) {
 				t.Errorf("got %v", o)
