@@ -37,9 +37,24 @@ func bodyOf(t *testing.T, r *http.Response) string {
 	return string(b)
 }
 
-// TestServerCard holds cards to the published schema, whatever a server is called and wherever it is, and to server/discover.
+// cardRules are what SEP-2127 demands of a card.
+const cardRules = `{"type": "object", "required": ["$schema", "name", "version", "description"], "properties": {
+	"$schema": {"const": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"},
+	"name": {"type": "string", "minLength": 3, "maxLength": 200, "pattern": "^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$"},
+	"version": {"type": "string", "maxLength": 255},
+	"description": {"type": "string", "minLength": 1, "maxLength": 100},
+	"title": {"type": "string", "minLength": 1, "maxLength": 100},
+	"websiteUrl": {"type": "string", "format": "uri"},
+	"icons": {"type": "array", "items": {"type": "object", "required": ["src"], "properties": {
+		"src": {"type": "string", "format": "uri"}, "mimeType": {"type": "string"}, "sizes": {"type": "array", "items": {"type": "string"}}}}},
+	"remotes": {"type": "array", "items": {"type": "object", "required": ["type", "url"], "properties": {
+		"type": {"enum": ["streamable-http", "sse"]},
+		"url": {"type": "string", "pattern": "^(https?://[^\\s]+|\\{[a-zA-Z_][a-zA-Z0-9_]*\\}[^\\s]*)$"},
+		"supportedProtocolVersions": {"type": "array", "items": {"type": "string"}}}}}}}`
+
+// TestServerCard holds cards to the rules, whatever a server is called and wherever it is, and to server/discover.
 func TestServerCard(t *testing.T) {
-	schema, err := jsonschema.Compile("../testdata/server-card.schema.json#/$defs/ServerCard")
+	schema, err := jsonschema.CompileString("card.json", cardRules)
 	if err != nil {
 		t.Fatal(err)
 	}
