@@ -190,10 +190,16 @@ func (c *Catalog) allows(p Principal, a Audience) bool {
 }
 
 // FindResource returns the resource that has uri, if p may know of it, and where
-// in it that is. The most specific one has it: a document of its own before a template, and
+// in it that is. A file of a skill comes first. The most specific one has it: a document of its own before a template, and
 // of templates the one with most that is literal. Then come aliases, if one resource is
-// the most specific, then files of skills, and then sources whose documents need not be listed.
+// the most specific, and then sources whose documents need not be listed.
 func (c *Catalog) FindResource(p Principal, uri string) (*Resource, Location, error) {
+	if r := c.skillFile(p, uri); r != nil {
+		return r, Location{URI: uri}, nil
+	}
+	if c.withheldOrigin(p, uri) {
+		return nil, Location{}, ResourceNotFound(uri, fmt.Sprintf("no resource %q", brief.Name(uri)))
+	}
 	budget := matchBudget
 	for _, alias := range []bool{false, true} {
 		var found *Resource
@@ -213,9 +219,6 @@ func (c *Catalog) FindResource(p Principal, uri string) (*Resource, Location, er
 			return found, at, nil
 		}
 	}
-	if r := c.skillFile(p, uri); r != nil {
-		return r, Location{URI: uri}, nil
-	}
 	unlisted := filter(c.resources, func(r *Resource) bool { return r.Linked != nil && c.allows(p, r.Audience) && !c.withholds(p, r) })
 	for _, linked := range []bool{false, true} {
 		found := filter(unlisted, func(r *Resource) bool {
@@ -232,7 +235,8 @@ func (c *Catalog) FindResource(p Principal, uri string) (*Resource, Location, er
 // then reads what is listed only: nobody knows which other addresses stand for the same.
 func (c *Catalog) withholds(p Principal, rest *Resource) bool {
 	under := func(r *Resource) bool { return strings.HasPrefix(r.key(), rest.URI) }
-	return slices.ContainsFunc(c.disabled, under) ||
+	origin := func(text string) bool { return strings.HasPrefix(text, rest.URI) }
+	return slices.ContainsFunc(c.withheldSkills(p), func(s *Skill) bool { return slices.ContainsFunc(s.Origins, origin) }) || slices.ContainsFunc(c.disabled, under) ||
 		slices.ContainsFunc(c.resources, func(r *Resource) bool { return under(r) && !c.allows(p, r.Audience) })
 }
 

@@ -30,6 +30,7 @@ type Skill struct {
 	Frontmatter json.RawMessage // that of SKILL.md, as a JSON object
 	Files       []SkillFile     // all of them, by their addresses; nil if the skill is Dynamic
 	Dynamic     bool            // nobody knows which files there are and what is in them
+	Origins     []string        // what begins further addresses of the files, as documents of another server
 	Listed      bool            // lists of resources have SKILL.md, for clients that do not know skills
 	Audience
 
@@ -115,22 +116,23 @@ func (s *Skill) check() error {
 	total, known := int64(0), map[string]bool{}
 	for _, f := range s.Files {
 		rel, within := strings.CutPrefix(f.URI, s.under())
+		plain, _ := url.PathUnescape(rel) // without an error, if it is an address
 		switch {
 		case !within || !isAddress(rel):
 			return fmt.Errorf("its file %q has no address in the skill", brief.Name(f.URI))
-		case known[f.URI]:
+		case known[plain]:
 			return fmt.Errorf("its file %s is listed twice", rel)
 		case !skillDigest().MatchString(f.Digest):
 			return fmt.Errorf("the digest of its file %s is not sha256: and 64 hexadecimal digits", rel)
 		case f.Size < 0 || f.Size > MaxSkillBytes:
 			return fmt.Errorf("its file %s has no valid size", rel)
 		}
-		known[f.URI], total = true, total+f.Size
+		known[plain], total = true, total+f.Size
 	}
 	switch {
 	case total > MaxSkillBytes:
 		return fmt.Errorf("its files have %s bytes; at most %s are allowed", brief.Thousands(int(total)), brief.Thousands(MaxSkillBytes))
-	case !s.Dynamic && !known[s.URI()]:
+	case !s.Dynamic && !known[SkillMain]:
 		return errors.New("its list of files does not have " + SkillMain)
 	}
 	return nil
@@ -138,7 +140,10 @@ func (s *Skill) check() error {
 
 // isAddress reports whether a text is segments of an address, of which none leads elsewhere.
 func isAddress(text string) bool {
-	return segments().MatchString(text) && !slices.ContainsFunc(strings.Split(text, "/"), func(part string) bool { return part == "." || part == ".." })
+	return segments().MatchString(text) && !slices.ContainsFunc(strings.Split(text, "/"), func(part string) bool {
+		plain, err := url.PathUnescape(part)
+		return err != nil || plain == "." || plain == ".." || strings.ContainsAny(plain, "/\x00")
+	})
 }
 
 func (s *Skill) checkFrontmatter() error {
@@ -147,15 +152,20 @@ func (s *Skill) checkFrontmatter() error {
 	}
 	name, noName := rawjson.String(rawjson.Member(s.Frontmatter, "name"))
 	description, noText := rawjson.String(rawjson.Member(s.Frontmatter, "description"))
-	metadata, reserved := rawjson.Member(s.Frontmatter, "metadata"), ""
+	reserved, textual := "", true
+	metadata := rawjson.Member(s.Frontmatter, "metadata")
 	if len(metadata) > 0 && metadata[0] == '{' {
-		_ = rawjson.Object(metadata, func(key, _ []byte) error {
-			if strings.HasPrefix(string(key), "io.modelcontextprotocol/") {
+		_ = rawjson.Object(metadata, func(key, value []byte) error {
+			if textual = textual && value[0] == '"'; strings.HasPrefix(string(key), "io.modelcontextprotocol/") {
 				reserved = string(key)
 			}
 			return nil
 		})
+	} else if metadata != nil {
+		textual = false
 	}
+	compatibility := rawjson.Member(s.Frontmatter, "compatibility")
+	says, noSaying := rawjson.String(compatibility)
 	switch {
 	case noName != nil:
 		return errors.New("its frontmatter has no name that is a text")
@@ -167,8 +177,12 @@ func (s *Skill) checkFrontmatter() error {
 		return errors.New("its frontmatter has no description that is a text")
 	case len([]rune(description)) > 1024:
 		return errors.New("its description has more than 1,024 characters")
-	case len(metadata) > 0 && metadata[0] != '{':
-		return errors.New("its metadata is no mapping")
+	case rawjson.Member(s.Frontmatter, "__proto__") != nil:
+		return errors.New("its frontmatter has the key __proto__, which clients in JavaScript reject")
+	case !textual:
+		return errors.New("its metadata does not map texts to texts; quote numbers")
+	case compatibility != nil && (noSaying != nil || says == "" || len([]rune(says)) > 500):
+		return errors.New("its compatibility is no text of 1 to 500 characters")
 	case reserved != "":
 		return fmt.Errorf("its metadata has the key %q, and MCP reserves those that begin with io.modelcontextprotocol/", brief.Name(reserved))
 	}
@@ -196,9 +210,23 @@ func (c *Catalog) ListSkills(p Principal, cursor string) (page []*Skill, next st
 // allowsSkill reports whether p may use a skill. Since a skill has all files of the skills in
 // its directory, who may not use one of these may not use it either.
 func (c *Catalog) allowsSkill(p Principal, s *Skill) bool {
-	within := func(inner *Skill) bool { return strings.HasPrefix(inner.Path, s.Path+"/") }
-	return c.allows(p, s.Audience) && !slices.ContainsFunc(c.disabledSkills, within) &&
-		!slices.ContainsFunc(c.skills, func(inner *Skill) bool { return within(inner) && !c.allows(p, inner.Audience) })
+	return c.allows(p, s.Audience) && !slices.ContainsFunc(c.withheldSkills(p), func(inner *Skill) bool { return strings.HasPrefix(inner.Path, s.Path+"/") })
+}
+
+// withheldOrigin reports whether an address is that of a file of a skill of another server that is withheld from p.
+func (c *Catalog) withheldOrigin(p Principal, uri string) bool {
+	plain, err := url.PathUnescape(uri)
+	if err != nil {
+		plain = uri
+	}
+	return slices.ContainsFunc(c.withheldSkills(p), func(s *Skill) bool {
+		return slices.ContainsFunc(s.Origins, func(origin string) bool { return strings.HasPrefix(uri, origin) || strings.HasPrefix(plain, origin) })
+	})
+}
+
+// withheldSkills returns the skills that p may not use.
+func (c *Catalog) withheldSkills(p Principal) []*Skill {
+	return append(filter(c.skills, func(s *Skill) bool { return !c.allows(p, s.Audience) }), c.disabledSkills...)
 }
 
 // FindSkill returns the skill whose SKILL.md has an address, if p may use it.

@@ -114,7 +114,10 @@ func (x *exchange) readDirectory() {
 	x.server.exec.ReadDirectory(x.ctx, x.domain(), &x.peer, uri, cursor, func(page []*domain.Resource, next string, err error) {
 		x.finish(func(b []byte) []byte {
 			b = appendList(append(b, '{'), "resources", page, appendResource)
-			return x.encoder().end(appendOptional(b, "nextCursor", next), nil)
+			if b = appendOptional(b, "nextCursor", next); x.meta.modern { // the SDKs require it here, too
+				b = append(b, caching...)
+			}
+			return x.encoder().end(b, nil)
 		}, err)
 	})
 }

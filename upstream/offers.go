@@ -128,11 +128,16 @@ func (o *offers) load(ctx context.Context, l *link, conn *connection) error {
 	if same {
 		return nil
 	}
+	o.keep(c)
+	o.adopt(c)
+	return nil
+}
+
+// keep keeps a catalog for the next run, and for commands.
+func (o *offers) keep(c catalog) {
 	if err := o.files.keepCatalog(c); err != nil {
 		o.problem("its catalog cannot be kept", err)
 	}
-	o.adopt(c)
-	return nil
 }
 
 // adopt offers what is in a catalog.
@@ -255,7 +260,7 @@ const skillsAge = time.Minute
 // skill returns a skill of the server, under an address of ours.
 func (o *offers) skill(e skills.Entry, directories bool) domain.Skill {
 	s := e.Skill
-	s.Audience = o.settings.audience()
+	s.Audience, s.Origins = o.settings.audience(), []string{e.Own(""), o.address(e.Own(""))}
 	s.Read = func(ctx context.Context, uri string) (domain.ToolResult, error) {
 		r, err := o.calls.read(ctx, e.Own(uri), uri)
 		if err == nil && uri == e.Skill.URI() {
@@ -295,6 +300,7 @@ func (o *offers) renew(ctx context.Context, e *skills.Entry) error {
 	}
 	c.Skills = slices.Clone(c.Skills)
 	c.Skills[i] = raw
+	o.keep(c)
 	o.adopt(c)
 	for _, m := range o.Offer().Missing {
 		if m.Kind == domain.KindSkill && m.Name == brief.Name(e.Path) {

@@ -75,6 +75,11 @@ func TestOdd(t *testing.T) {
 		for _, name := range []string{"uri", "frontmatter", "resources"} {
 			try(set(good, name, value), name)
 		}
+		for _, name := range []string{"metadata", "compatibility"} {
+			if value != "" && value != "{}" && !(name == "compatibility" && value[0] == '"' && value != `""`) {
+				try(set(good, "frontmatter", string(set(rawjson.Member(good, "frontmatter"), name, value))), name)
+			}
+		}
 		for _, name := range []string{"name", "description"} {
 			if name != "description" || value != `"x"` && value != `"skill://other/SKILL.md"` && value != `"../x"` && value != `"dynamic "` {
 				try(set(good, "frontmatter", string(set(rawjson.Member(good, "frontmatter"), name, value))), name)
@@ -105,7 +110,9 @@ func TestOdd(t *testing.T) {
 		strings.Replace(string(good), "a/b.md", "a//b.md", 1), strings.Replace(string(good), "a/b.md", "a b.md", 1),
 		strings.ReplaceAll(string(good), "skill://acme", "skill:///acme"), strings.ReplaceAll(string(good), "acme/refunds", "acme/../refunds"),
 		strings.Replace(string(good), digest, strings.ToUpper(digest), 1), strings.Replace(string(good), `"size":3`, `"size":16777217`, 1),
-		strings.ReplaceAll(string(good), "acme/refunds", "acme/other")} {
+		strings.ReplaceAll(string(good), "acme/refunds", "acme/other"),
+		strings.Replace(string(good), "a/b.md", "SKILL%2Emd", 1), strings.Replace(string(good), "a/b.md", "%2e%2e/b.md", 1),
+		strings.Replace(string(good), "a/b.md", "a%2Fb.md", 1), strings.Replace(string(good), "a/b.md", "a%00", 1), strings.Replace(string(good), "a/b.md", "a%", 1)} {
 		try(json.RawMessage(raw), "an entry")
 	}
 	if tried < 120 {
