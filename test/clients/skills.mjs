@@ -227,10 +227,59 @@ async function runPins() {
   }
 }
 
+// What of odd skills is not wrong: texts that are descriptions and the like, and members that nobody knows.
+const FINE = /^skill:\/\/entries\/(good|further|repeated|odd-\d+)\/SKILL.md$/;
+const MODES = ['entries', 'none', 'null', 'number', 'object', 'result', 'cursor', 'endless', 'get', 'other', 'nothing', 'contents', 'empty', 'text', 'blob', 'address'];
+
+// runOdd has servers whose skills or answers are odd: each costs at most that skill, and the client, which rejects a list with an
+// invalid entry, gets all others.
+async function runOdd(negotiation) {
+  const group = report.group(`odd skills, ${negotiation}`);
+  const { world, base } = await prepare();
+  const server = (mode) => ({ command: process.execPath, args: [fileURLToPath(new URL('servers/oddskills.mjs', import.meta.url)), mode], timeout: '20s' });
+  await world.configure({ ...base, mcp_servers: Object.fromEntries(MODES.map((mode) => [mode, server(mode)])) });
+  const session = await connect(negotiation, new StdioClientTransport({ command: binary, args: ['serve', '--stdio', '--config', world.config], cwd: world.work, env: world.env, stderr: 'ignore' }));
+  try {
+    const listed = (mode) => async () => uris(await session.skills.list()).includes(`skill://${mode}/good/SKILL.md`);
+    await group.test('entries', async () => {
+      await until(WAIT_MS, 'the entries', listed('entries'));
+      const listing = await session.skills.list();
+      const ours = listing.skills.filter(({ uri }) => uri.startsWith('skill://entries/'));
+      for (const skill of ours) {
+        assert.match(skill.uri, FINE);
+        assert.deepEqual((await session.skills.get(skill.uri)).skill, skill);
+      }
+      assert.equal(new Set(ours.map(({ uri }) => uri)).size, ours.length);
+      assert.ok(ours.length > 30 && ours.length < 60, `${ours.length} are offered`);
+      const done = await output(binary, ['check', '--json', '--config', world.config], { cwd: world.work, env: world.env });
+      const reasons = JSON.parse(done.stdout).findings.filter(({ what, found }) => what === 'skill' && found.includes('source mcp_servers.entries'));
+      assert.ok(reasons.length >= 15, `${reasons.length} reasons: ${done.stdout}`);
+    });
+    for (const mode of ['cursor', 'endless', 'get', 'other', 'nothing', 'contents', 'empty', 'text', 'blob', 'address']) {
+      await group.test(mode, async () => {
+        await until(WAIT_MS, `the skill of ${mode}`, listed(mode));
+        const skill = (await session.skills.list()).skills.find(({ uri }) => uri === `skill://${mode}/good/SKILL.md`);
+        if (['get', 'other', 'nothing'].includes(mode)) await assert.rejects(session.skills.get(skill.uri), /no entry/);
+        else assert.deepEqual((await session.skills.get(skill.uri)).skill, skill);
+        if (['contents', 'empty', 'text', 'blob', 'address'].includes(mode)) await assert.rejects(session.skills.read(skill), /skill:\/\//);
+        else assert.equal((await session.skills.read(skill)).verified, true);
+      });
+    }
+    await group.test('no list', async () => {
+      for (const mode of ['none', 'null', 'number', 'object', 'result']) assert.equal(await listed(mode)(), false);
+      assert.ok(uris(await session.skills.list()).includes('skill://refunds/SKILL.md'));
+    });
+  } finally {
+    await session.close();
+    await world.remove();
+    group.close();
+  }
+}
+
 try {
   await Promise.all([
     ...['stdio', 'http'].flatMap((transport) => ['legacy', 'auto'].map((negotiation) => run(transport, negotiation))),
-    ...['legacy', 'auto'].map(runPrincipals), runPins(),
+    ...['legacy', 'auto'].map(runPrincipals), runPins(), ...['legacy', 'auto'].map(runOdd),
   ]);
 } catch (error) {
   report.abandon('run', error);
