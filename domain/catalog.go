@@ -236,7 +236,8 @@ func (c *Catalog) FindResource(p Principal, uri string) (*Resource, Location, er
 func (c *Catalog) withholds(p Principal, rest *Resource) bool {
 	under := func(r *Resource) bool { return strings.HasPrefix(r.key(), rest.URI) }
 	origin := func(text string) bool { return strings.HasPrefix(text, rest.URI) }
-	return slices.ContainsFunc(c.withheldSkills(p), func(s *Skill) bool { return slices.ContainsFunc(s.Origins, origin) }) || slices.ContainsFunc(c.disabled, under) ||
+	return slices.ContainsFunc(c.withheldSkills(p), func(s *Skill) bool { return slices.ContainsFunc(s.Origins, origin) }) ||
+		slices.ContainsFunc(c.disabled, under) ||
 		slices.ContainsFunc(c.resources, func(r *Resource) bool { return under(r) && !c.allows(p, r.Audience) })
 }
 
