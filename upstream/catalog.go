@@ -31,11 +31,11 @@ type catalog struct {
 func (c *catalog) empty() bool { return c.Protocol == "" }
 
 // pinnable returns the tools by their names and, of skills, what is pinned by their addresses: of several with one name the first.
-func (c *catalog) pinnable() map[string]json.RawMessage {
+func (c *catalog) pinnable(server string) map[string]json.RawMessage {
 	all := c.named()
 	for _, raw := range c.Skills {
-		if uri := skills.URIOf(raw); uri != "" && all[uri] == nil {
-			all[uri] = skills.Pinned(raw)
+		if uri, pinned := skills.URIOf(raw), skills.Pinned(server, raw); pinned != nil && all[uri] == nil {
+			all[uri] = pinned
 		}
 	}
 	return all

@@ -142,7 +142,7 @@ func (o *offers) keep(c catalog) {
 
 // adopt offers what is in a catalog.
 func (o *offers) adopt(c catalog) {
-	tools := c.pinnable()
+	tools := c.pinnable(o.name)
 	changed, err := o.files.compare(tools)
 	if err != nil {
 		o.problem("the pins of its tools and skills cannot be read or kept", err)
@@ -191,7 +191,7 @@ func (o *offers) followPins() {
 		return
 	}
 	p, _ := o.files.pins() // those that cannot be read approve of nothing
-	for name, raw := range c.pinnable() {
+	for name, raw := range c.pinnable(o.name) {
 		if _, ok := held[name]; ok && p[name].Hash == newPin(raw).Hash {
 			o.adopt(c)
 			return
@@ -223,7 +223,7 @@ func (o *offers) Approve(tools []string) error {
 	o.mu.Lock()
 	c := o.catalog
 	o.mu.Unlock()
-	now, listed := pins{}, c.pinnable()
+	now, listed := pins{}, c.pinnable(o.name)
 	for _, name := range tools {
 		if listed[name] == nil {
 			return fmt.Errorf("server %s lists no tool or skill %q", o.name, brief.Name(name))

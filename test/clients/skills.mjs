@@ -39,7 +39,7 @@ async function prepare(settings) {
   const ours = join(world.root, 'skills');
   const theirs = join(world.root, 'theirs');
   await write(ours, {
-    'acme/refunds/SKILL.md': main('refunds'), 'acme/refunds/templates/mail é.md': 'Dear\r\n', 'acme/refunds/templates/eu/raw.bin': Buffer.from([0, 255, 254]),
+    'acme/refunds/SKILL.md': main('refunds'), 'acme/refunds/templates/mail é.md': 'Dear\r\n', 'acme/refunds/templates/Q&A [1]#?%41.md': '', 'acme/refunds/templates/eu/raw.bin': Buffer.from([0, 255, 254]),
     'acme/refunds/approve/SKILL.md': main('approve'), 'staff/SKILL.md': main('staff'), 'broken/SKILL.md': '---\nname: [\n---\n', 'refunds/SKILL.md': main('refunds'),
   });
   await write(theirs, { 'refunds/SKILL.md': main('refunds', 'Theirs.'), 'refunds/scripts/run.py': 'print(1)\n', 'second/SKILL.md': main('second') });
@@ -122,7 +122,7 @@ async function run(transport, negotiation) {
     await group.test('every file is verified', async () => {
       const { listing, files } = await verifyAll(session);
       assert.deepEqual(uris(listing), EXPECTED);
-      assert.equal(files, 13);
+      assert.equal(files, 14);
     });
     await group.test('unknown skills and directories', async () => {
       for (const ask of [() => session.skills.get('skill://none/SKILL.md'), () => session.skills.readDirectory('skill://none'),

@@ -2,19 +2,21 @@ package skills
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -33,28 +35,14 @@ type finder struct {
 	dirs   []string
 	reader *sandbox.Reader // of the directories
 
-	last    string // what it saw, and under which secrets
 	skills  []domain.Skill
 	missing []domain.Missing
-
-	mu    sync.Mutex
-	known map[string]*digested // by path
-}
-
-// digested is what is known of a file, which is read again when it looks otherwise.
-type digested struct {
-	info        osfile.Info
-	sure        bool // another content would have another time
-	digest      string
-	size        int64
-	mime        string
-	problem     string          // why it cannot be offered; "" if it can
-	frontmatter json.RawMessage // of a SKILL.md
-	malformed   string          // or why that has none
+	state   string      // how the files looked that these were made of, and under which secrets
+	stale   atomic.Bool // files may be others although they look as they did
 }
 
 func newFinder(dirs []string, box sandbox.Capabilities) (f *finder, err error) {
-	f = &finder{known: map[string]*digested{}}
+	f = &finder{}
 	for _, dir := range dirs {
 		if real := pathguard.Real(dir); !slices.Contains(f.dirs, real) { // of a directory named twice there is one
 			f.dirs = append(f.dirs, real)
@@ -69,6 +57,9 @@ const (
 	maxEntries = 50_000
 	maxSkills  = 1_000
 )
+
+// sureAge is how long ago a file must have changed for the next change to show in its time.
+const sureAge = 2 * time.Second
 
 // seen is an entry of a directory.
 type seen struct {
@@ -86,48 +77,33 @@ func (e seen) Rel() string  { return e.rel }
 func (f *finder) look(ctx context.Context, secrets []string) ([]domain.Skill, []domain.Missing) {
 	var state strings.Builder
 	fmt.Fprintf(&state, "%q", secrets)
-	found := make([][]seen, len(f.dirs))
-	failed := make([]error, len(f.dirs))
+	found, failed, young := make([][]seen, len(f.dirs)), make([]error, len(f.dirs)), false
 	for i, dir := range f.dirs {
 		found[i], failed[i] = f.walk(ctx, dir)
 		fmt.Fprintf(&state, "%d %v\n", i, failed[i])
 		for _, e := range found[i] {
 			fmt.Fprintf(&state, "%q %t %q %d %d %v\n", e.rel, e.dir, e.problem, e.info.Size, e.info.ModTime.UnixNano(), e.info.ID)
+			young = young || time.Since(e.info.ModTime) < sureAge
 		}
 	}
-	if ctx.Err() != nil && f.last != "" || state.String() == f.last && f.settled() {
+	if f.state != "" && (ctx.Err() != nil || state.String() == f.state && !f.stale.Load()) {
 		return f.skills, f.missing
 	}
-	f.last = state.String()
+	f.state = state.String()
+	f.stale.Store(young)
 	skills, err := own()
 	f.skills, f.missing = skills, nil
 	if err != nil {
 		f.leave("toolserver", err.Error())
 	}
 	redactor := redact.New(secrets)
-	used := map[string]*digested{}
 	for i, dir := range f.dirs {
 		if failed[i] != nil {
 			f.leave(dir, failed[i].Error())
 		}
-		f.collect(ctx, dir, found[i], &redactor, used)
+		f.collect(ctx, dir, found[i], &redactor)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.known = used
 	return f.skills, f.missing
-}
-
-// settled reports whether all digests are sure to be those of the files as they look.
-func (f *finder) settled() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, d := range f.known {
-		if !d.sure {
-			return false
-		}
-	}
-	return true
 }
 
 // leave notes that a skill is left out.
@@ -162,7 +138,7 @@ func (f *finder) walk(ctx context.Context, dir string) (all []seen, err error) {
 		case len(all) >= maxEntries:
 			return fmt.Errorf("it has more than %s entries", brief.Thousands(maxEntries))
 		case err != nil:
-			e.problem = "cannot be read: " + plain(err)
+			e.problem = plain(err)
 		case denied:
 			e.problem = "is denied by the policy"
 		case protected:
@@ -174,7 +150,7 @@ func (f *finder) walk(ctx context.Context, dir string) (all []seen, err error) {
 		case !e.dir:
 			info, err := entry.Info()
 			if err != nil {
-				e.problem = "cannot be read: " + plain(err)
+				e.problem = plain(err)
 			} else {
 				e.info = osfile.Of(info)
 			}
@@ -188,23 +164,29 @@ func (f *finder) walk(ctx context.Context, dir string) (all []seen, err error) {
 	return all, err
 }
 
-// plain returns an error without the path, which messages have already.
+// plain returns an error as a clause without the path, which messages have already.
 func plain(err error) string {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		err = e.Err
-	}
 	if e, ok := errors.AsType[*pathguard.Error](err); ok {
 		return e.Reason
+	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return "cannot be read: " + e.Err.Error()
 	}
 	return err.Error()
 }
 
 // collect adds the skills of a directory. That has one itself if it has a SKILL.md.
-func (f *finder) collect(ctx context.Context, dir string, all []seen, redactor *redact.Redactor, used map[string]*digested) {
+func (f *finder) collect(ctx context.Context, dir string, all []seen, redactor *redact.Redactor) {
 	roots := map[string]string{} // paths of skills, by where they are
 	for _, e := range all {
 		if at, name := path.Split(e.rel); name == domain.SkillMain && !e.dir {
 			roots[at] = strings.TrimSuffix(at, "/")
+		}
+		if e.problem != symlink {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(e.rel), domain.SkillMain)); err == nil {
+			f.leave(e.rel, "it is a symlink; name the directory that it leads to in skills.directories")
 		}
 	}
 	if _, itself := roots[""]; itself {
@@ -216,32 +198,24 @@ func (f *finder) collect(ctx context.Context, dir string, all []seen, redactor *
 		f.leave(dir, fmt.Sprintf("it has %d skills; at most %d are allowed", len(roots), maxSkills))
 		return
 	}
-	for _, e := range all {
-		_, inSkill := roots[""]
-		for at := path.Dir(e.rel); at != "." && !inSkill; at = path.Dir(at) {
-			_, inSkill = roots[at+"/"]
-		}
-		if e.problem != symlink || inSkill {
-			continue
-		}
-		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(e.rel), domain.SkillMain)); err == nil {
-			f.leave(e.rel, "it is a symlink; name the directory that it leads to in skills.directories")
-		}
-	}
-	for at, name := range roots {
-		s := domain.Skill{Path: name, Listed: true, Files: []domain.SkillFile{}}
-		if err := f.fill(ctx, &s, dir, at, all, redactor, used); err != nil {
-			f.leave(name, err.Error())
+	read := map[string]*digested{}
+	for _, at := range slices.Sorted(maps.Keys(roots)) {
+		s := domain.Skill{Path: roots[at], Listed: true, Files: []domain.SkillFile{}}
+		if err := f.fill(ctx, &s, dir, at, all, func(full string) *digested {
+			if read[full] == nil { // otherwise it is one of a skill within another
+				read[full] = f.digest(full, redactor)
+			}
+			return read[full]
+		}); err != nil {
+			f.leave(s.Path, err.Error())
 		} else {
 			f.skills = append(f.skills, s)
 		}
 	}
-	slices.SortFunc(f.skills, func(a, b domain.Skill) int { return strings.Compare(a.Path, b.Path) })
-	slices.SortFunc(f.missing, func(a, b domain.Missing) int { return strings.Compare(a.Name+a.Reason, b.Name+b.Reason) })
 }
 
 // fill completes a skill by its files, which are those below at.
-func (f *finder) fill(ctx context.Context, s *domain.Skill, dir, at string, all []seen, redactor *redact.Redactor, used map[string]*digested) error {
+func (f *finder) fill(ctx context.Context, s *domain.Skill, dir, at string, all []seen, digest func(full string) *digested) error {
 	total, within := int64(0), all[:0:0]
 	for _, e := range all {
 		if !strings.HasPrefix(e.rel, at) || e.dir && e.problem == "" {
@@ -260,22 +234,16 @@ func (f *finder) fill(ctx context.Context, s *domain.Skill, dir, at string, all 
 	}
 	paths := map[string]string{}
 	for _, e := range within {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		full := filepath.Join(dir, filepath.FromSlash(e.rel))
-		d := f.digest(full, e.info, redactor, used)
-		if d.problem != "" {
-			return fmt.Errorf("its file %s %s", brief.Name(e.rel[len(at):]), d.problem)
+		d := digest(full)
+		if err := cmp.Or(ctx.Err(), d.err); err != nil {
+			return fmt.Errorf("its file %s %s", brief.Name(e.rel[len(at):]), plain(err))
 		}
-		parts := strings.Split(e.rel[len(at):], "/")
-		for i := range parts {
-			parts[i] = url.PathEscape(parts[i])
-		}
-		file := domain.SkillFile{URI: domain.SkillScheme + s.Path + "/" + strings.Join(parts, "/"), Digest: d.digest, Size: d.size, MIME: d.mime}
+		file := d.file
+		file.URI = domain.SkillScheme + s.Path + "/" + (&url.URL{Path: e.rel[len(at):]}).EscapedPath()
 		if paths[file.URI], s.Files = full, append(s.Files, file); file.URI == s.URI() {
-			if d.malformed != "" {
-				return errors.New(d.malformed)
+			if d.malformed != nil {
+				return d.malformed
 			}
 			s.Frontmatter = d.frontmatter
 		}
@@ -285,10 +253,8 @@ func (f *finder) fill(ctx context.Context, s *domain.Skill, dir, at string, all 
 		if err != nil {
 			return r, domain.ResourceNotFound(uri, uri+" is not there any more, or cannot be read: call skills/get for the files that there are")
 		}
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if d := f.known[paths[uri]]; d != nil && d.digest != domain.Digest(body) { // whatever its time says
-			d.sure = false
+		if !slices.ContainsFunc(s.Files, func(file domain.SkillFile) bool { return file.URI == uri && file.Digest == domain.Digest(body) }) {
+			f.stale.Store(true)
 		}
 		r.Content = []domain.Content{content(uri, paths[uri], body)}
 		return r, nil
@@ -324,40 +290,23 @@ func (f *finder) read(full string) ([]byte, error) {
 	return body, err
 }
 
-// sureAge is how old a change has to be for a later one to show in the time of a file.
-const sureAge = 2 * time.Second
-
-// digest returns what is known of a file, which it reads if it looks otherwise than before.
-func (f *finder) digest(full string, info osfile.Info, redactor *redact.Redactor, used map[string]*digested) *digested {
-	if d := used[full]; d != nil { // a file of a skill within another
-		return d
-	}
-	f.mu.Lock()
-	d := f.known[full]
-	f.mu.Unlock()
-	if d == nil || !d.sure || d.info != info || d.problem != "" || !redactor.Empty() {
-		d = f.newDigest(full, info, redactor)
-	}
-	used[full] = d
-	return d
+// digested is what is known of a file.
+type digested struct {
+	file        domain.SkillFile // without an address
+	err         error            // why it cannot be offered
+	frontmatter json.RawMessage  // of a SKILL.md
+	malformed   error            // or why that has none
 }
 
-func (f *finder) newDigest(full string, info osfile.Info, redactor *redact.Redactor) *digested {
-	d := &digested{info: info, sure: time.Since(info.ModTime) > sureAge}
+func (f *finder) digest(full string, redactor *redact.Redactor) *digested {
 	body, err := f.read(full)
-	if err != nil {
-		d.problem = "cannot be read: " + plain(err)
-		return d
-	}
 	c := content("", full, body)
-	d.digest, d.size, d.mime = domain.Digest(body), int64(len(body)), c.MIMEType
-	if clean := c.WithoutSecrets(redactor); clean.Text != c.Text || !bytes.Equal(clean.Data, c.Data) {
-		d.problem = "has a secret of this server's configuration"
+	if clean := c.WithoutSecrets(redactor); err == nil && (clean.Text != c.Text || !bytes.Equal(clean.Data, c.Data)) {
+		err = errors.New("has a secret of this server's configuration")
 	}
+	d := &digested{file: domain.SkillFile{Digest: domain.Digest(body), Size: int64(len(body)), MIME: c.MIMEType}, err: err}
 	if filepath.Base(full) == domain.SkillMain {
-		if d.frontmatter, err = frontmatter.Of(body); err != nil {
-			d.malformed = err.Error()
-		}
+		d.frontmatter, d.malformed = frontmatter.Of(body)
 	}
 	return d
 }

@@ -1,4 +1,4 @@
-//go:build !windows
+//go:build linux
 
 package skills_test
 
@@ -127,6 +127,8 @@ func TestDirectories(t *testing.T) {
 	b.write(t, "acme/refunds/approve/SKILL.md", main("approve"))
 	b.write(t, "acme/refunds/data/a b#ü.txt", "x")
 	b.write(t, "acme/refunds/data/raw", "\x00\xff")
+	b.write(t, "acme/refunds/data/odd []*'\"<>|^{}~%41?\\:;@&=+$,!.txt", "x")
+	b.write(t, "acme/refunds/data/latin \xe9", "x")
 	b.write(t, "acme/refunds/data/bom.txt", "\ufeffx\r\n")
 	b.write(t, "acme/refunds/.git/config", "x")
 	b.write(t, "crlf/SKILL.md", strings.ReplaceAll(main("crlf"), "\n", "\r\n"))
@@ -191,7 +193,7 @@ func TestDirectories(t *testing.T) {
 		t.Errorf("also missing: %v", missing)
 	}
 	s, err := b.get("skill://acme/refunds/SKILL.md")
-	if err != nil || len(s.Files) != 5 {
+	if err != nil || len(s.Files) != 7 {
 		t.Fatalf("%v, %v", s, err)
 	}
 	b.verify(t, s)

@@ -76,24 +76,18 @@ func (e *Entry) Own(uri string) string {
 	return e.root() + strings.TrimPrefix(uri, domain.SkillScheme+e.Path)
 }
 
-// Pinned returns what of an entry decides what a model makes of it, whatever order the files are in.
-func Pinned(raw json.RawMessage) json.RawMessage {
-	files := rawjson.Member(raw, "resources")
-	var list []json.RawMessage
-	if json.Unmarshal(files, &list) == nil {
-		slices.SortStableFunc(list, func(a, b json.RawMessage) int { return strings.Compare(URIOf(a), URIOf(b)) })
-		files, _ = json.Marshal(list) // of JSON, never fails
+// Pinned returns what of an entry decides what a model makes of it, whatever order its files are in; nil of one that is not offered.
+func Pinned(server string, raw json.RawMessage) json.RawMessage {
+	e, err := Read(server, raw)
+	if err != nil {
+		return nil
 	}
-	pinned := json.RawMessage("{}")
-	for _, m := range []struct {
-		name  string
-		value json.RawMessage
-	}{{"frontmatter", rawjson.Member(raw, "frontmatter")}, {"resources", files}} {
-		if m.value != nil {
-			pinned = rawjson.With(pinned, m.name, m.value)
-		}
+	pinned := map[string]any{"frontmatter": e.Frontmatter, "resources": e.Files}
+	if e.Dynamic {
+		pinned["resources"] = "dynamic"
 	}
-	return pinned
+	b, _ := json.Marshal(pinned) // an invalid frontmatter, of which nothing is offered, is pinned as nothing
+	return b
 }
 
 // Verify holds what was read of SKILL.md to the entry (SEP-2640, Frontmatter Verification).

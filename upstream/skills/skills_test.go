@@ -124,11 +124,13 @@ func TestPinned(t *testing.T) {
 	a := entry("skill://refunds")
 	b := json.RawMessage(strings.NewReplacer(`{"uri":"skill://refunds/a/b.md","digest":"`+digest+`","size":3},`, "",
 		`"size":9}]`, `"size":9},{"uri":"skill://refunds/a/b.md","digest":"`+digest+`","size":3}]`).Replace(string(a)))
-	if x, y := skills.Pinned(a), skills.Pinned(b); string(a) == string(b) || string(x) != string(y) || len(x) < 100 {
+	if x, y := skills.Pinned("s", a), skills.Pinned("s", b); string(a) == string(b) || string(x) != string(y) || len(x) < 100 {
 		t.Errorf("%s\n%s", x, y)
 	}
 	for _, odd := range []string{`7`, `null`, `{}`, `{"resources":7}`, `[]`, `"x"`} {
-		skills.Pinned(json.RawMessage(odd)) // does not panic
+		if p := skills.Pinned("s", json.RawMessage(odd)); p != nil {
+			t.Errorf("%s: %s", odd, p)
+		}
 	}
 }
 
