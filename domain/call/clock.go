@@ -72,16 +72,6 @@ func (c *clock) prolong(from, to time.Duration) bool {
 	return true
 }
 
-// prolong gives a call that is a task the time that tasks have, once its own is up. A tool with a limit
-// of its own keeps to that.
-func (c *Call) prolong() bool {
-	limit := c.catalog.Settings.Limits.TaskTimeout
-	if c.Tool != nil && c.Tool.Timeout > 0 || limit > 0 && limit <= c.limit || !c.client.Detach("") {
-		return false
-	}
-	return c.clock.prolong(c.limit, limit)
-}
-
 // timers are those of the calls of an executor. One that was stopped in time is used again:
 // making it is most of what a clock costs.
 type timers struct{ idle sync.Pool }

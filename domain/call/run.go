@@ -28,8 +28,9 @@ func (c *Call) run(ctx context.Context) (outcome, error) {
 	ctx = &c.context
 	if c.limit > 0 {
 		c.clock.start(&c.exec.timers, c.limit, func() {
-			if c.prolong() {
-				return
+			own, longer := c.Tool != nil && c.Tool.Timeout > 0, c.catalog.Settings.Limits.TaskTimeout
+			if !own && (longer == 0 || longer > c.limit) && c.client.Detach("") && c.clock.prolong(c.limit, longer) {
+				return // it is a task, whose client does not wait
 			}
 			cancel(errTimeout)
 			if c.outer == nil {
