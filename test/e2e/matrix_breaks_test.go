@@ -56,7 +56,7 @@ var breakRules = []rule{
 				t.Error("nothing is logged")
 			}
 		}},
-		none: map[string]string{"tool": notThen, "resource": notThen, "prompt": notThen, "completion": notThen, "list": notThen, "batch": notThen, "task": notThen},
+		none: map[string]string{"tool": notThen, "resource": notThen, "prompt": notThen, "completion": notThen, "list": notThen, "batch": notThen, "task": notThen, "skill": notThen},
 	},
 	{name: "goroutine ended", cells: of(calls, survives("goexit", broken, "")), none: map[string]string{"list": noHandler, "subscribe": "beginning to watch is no call, and ends nothing"}},
 	{name: "disabled", cells: absent("enabled: false", disabled, "is disabled")},
@@ -65,9 +65,9 @@ var breakRules = []rule{
 
 // absent makes the cells of items that a configuration takes away from the start.
 func absent(text string, code int, says string) map[string]cell {
-	return and(and(and(of([]string{kindResource, kindPrompt, kindCompletion}, func(t *testing.T, c *client) {
+	return and(and(and(of([]string{kindResource, kindSkill, kindPrompt, kindCompletion}, func(t *testing.T, c *client) {
 		c.start(t, everyItem(text))
-		c.fails(t, c.ask(t, c.kind, "ok", "").wait(), c.notFound(c.kind), "no "+map[string]string{kindCompletion: kindPrompt}[c.kind])
+		c.fails(t, c.ask(t, c.kind, "ok", "").wait(), c.notFound(c.kind), "no "+map[string]string{kindCompletion: kindPrompt, kindSkill: kindResource}[c.kind])
 	}), func(t *testing.T, c *client) {
 		c.start(t, everyItem(text))
 		o := c.ask(t, c.kind, "ok", "").wait()
@@ -107,7 +107,7 @@ var sizeRules = []rule{
 		name: "answer too large",
 		cells: map[string]cell{
 			kindTool: cutLarge, kindTask: cutLarge,
-			kindResource: refusedLarge, kindPrompt: refusedLarge,
+			kindResource: refusedLarge, kindPrompt: refusedLarge, kindSkill: refusedLarge,
 			kindCompletion: func(t *testing.T, c *client) {
 				refusedLarge(t, c)
 				if o := c.ok(t, c.kind, "many", ""); strings.Count(o.text, `""`) != 100 || !strings.Contains(o.text, `"total":1000`) {
@@ -157,7 +157,7 @@ var sizeRules = []rule{
 			c.start(t, "")
 			s := c.ask(t, c.kind, "ok", strings.Repeat("x", 100_000))
 			switch {
-			case c.kind == kindResource && c.http && c.modern: // the address is in a header, too
+			case (c.kind == kindResource || c.kind == kindSkill) && c.http && c.modern: // the address is in a header, too
 				if o := s.wait(); o.status != http.StatusRequestHeaderFieldsTooLarge {
 					t.Errorf("got %v", o)
 				}
@@ -191,7 +191,7 @@ var sizeRules = []rule{
 			}
 			c.ok(t, c.kind, "ok", "")
 		}},
-		none: map[string]string{"tool": oneRequest, "resource": oneRequest, "prompt": oneRequest, "completion": oneRequest, "list": oneRequest, "subscribe": oneRequest, "task": oneRequest},
+		none: map[string]string{"tool": oneRequest, "resource": oneRequest, "prompt": oneRequest, "completion": oneRequest, "list": oneRequest, "subscribe": oneRequest, "task": oneRequest, "skill": oneRequest},
 	},
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,12 +37,13 @@ var doors = []door{{name: "stdio legacy"}, {name: "stdio modern", modern: true},
 const (
 	kindTool, kindResource, kindPrompt, kindCompletion = "tool", "resource", "prompt", "completion"
 	kindList, kindSubscribe, kindBatch, kindTask       = "list", "subscribe", "batch", "task"
+	kindSkill                                          = "skill" // a file of one
 )
 
 var (
-	requestKinds = []string{kindTool, kindResource, kindPrompt, kindCompletion, kindList, kindSubscribe, kindBatch, kindTask}
+	requestKinds = []string{kindTool, kindResource, kindPrompt, kindCompletion, kindList, kindSubscribe, kindBatch, kindTask, kindSkill}
 	// calls are the kinds that run something of the fixture's.
-	calls = []string{kindTool, kindResource, kindPrompt, kindCompletion, kindBatch, kindTask}
+	calls = []string{kindTool, kindResource, kindPrompt, kindCompletion, kindBatch, kindTask, kindSkill}
 )
 
 // client is one client of a fixture of its own, which it reaches through a door.
@@ -425,7 +427,7 @@ func (c *client) answer(t *testing.T, task string, requests json.RawMessage) {
 
 var methods = map[string]string{
 	kindTool: "tools/call", kindResource: "resources/read", kindPrompt: "prompts/get", kindCompletion: "completion/complete",
-	kindList: "tools/list", kindSubscribe: "resources/subscribe",
+	kindSkill: "resources/read", kindList: "tools/list", kindSubscribe: "resources/subscribe",
 }
 
 func params(kind, do, at string) string {
@@ -434,6 +436,8 @@ func params(kind, do, at string) string {
 		return fmt.Sprintf(`"name":"fixture_do","arguments":{"do":%q,"at":%q}`, do, at)
 	case kindCompletion:
 		return fmt.Sprintf(`"ref":{"type":"ref/prompt","name":"fixture_do"},"argument":{"name":"do","value":%q},"context":{"arguments":{"at":%q}}`, do, at)
+	case kindSkill:
+		return fmt.Sprintf(`"uri":"skill://fixture/do/%s/%s"`, url.PathEscape(do), url.PathEscape(at))
 	case kindList:
 		return fmt.Sprintf(`"unknown":%q`, at)
 	}

@@ -331,7 +331,7 @@ var reloadRules = []rule{
 				}
 			},
 		},
-		none: map[string]string{"prompt": "prompts touch nothing that a policy is about", "task": "its call is that of a tool"},
+		none: map[string]string{"prompt": "prompts touch nothing that a policy is about", "task": "its call is that of a tool", "skill": "its files are what configuration names, whatever tools may read"},
 	},
 }
 

@@ -66,10 +66,12 @@ const (
 var secretRules = []rule{
 	{
 		name: "secret in a result",
-		cells: of(calls, leaks("secret", func(t *testing.T, c *client, o response) {
+		cells: and(of(calls, leaks("secret", func(t *testing.T, c *client, o response) {
 			c.good(t, o)
 			redacted(t, o)
-		})),
+		})), leaks("secret", func(t *testing.T, c *client, o response) { // what is redacted would not be as its entry says
+			c.fails(t, o, broken, "has a secret")
+		}), kindSkill),
 		none: map[string]string{"list": noMore, "subscribe": "its result has nothing in it"},
 	},
 	{
@@ -96,18 +98,18 @@ var secretRules = []rule{
 	},
 	{
 		name: "secret in progress",
-		cells: and(of([]string{kindTool, kindResource, kindPrompt, kindBatch}, notified("progress", "notifications/progress")),
+		cells: and(of([]string{kindTool, kindResource, kindSkill, kindPrompt, kindBatch}, notified("progress", "notifications/progress")),
 			leaks("progress", func(t *testing.T, c *client, o response) { c.good(t, o) }), kindTask), // in its message
 		none: map[string]string{"completion": "reports no progress", "list": "reports no progress", "subscribe": "reports no progress", "cli": noPerson},
 	},
 	{
 		name:  "secret in a log message",
-		cells: of([]string{kindTool, kindResource, kindPrompt, kindBatch}, notified("log", "notifications/message")),
+		cells: of([]string{kindTool, kindResource, kindSkill, kindPrompt, kindBatch}, notified("log", "notifications/message")),
 		none:  map[string]string{"completion": "logs nothing to the client", "list": "logs nothing to the client", "subscribe": "logs nothing to the client", "task": "logs nothing to the client", "cli": noPerson},
 	},
 	{
 		name: "secret in a question",
-		cells: of([]string{kindTool, kindResource, kindPrompt, kindTask}, func(t *testing.T, c *client) {
+		cells: of([]string{kindTool, kindResource, kindSkill, kindPrompt, kindTask}, func(t *testing.T, c *client) {
 			c.start(t, withSecret)
 			s := c.ask(t, c.kind, "ask", backwards)
 			if !c.modern {
@@ -141,7 +143,7 @@ var secretRules = []rule{
 			}
 			c.silent(t)
 		}),
-		none: map[string]string{"resource": noPart, "prompt": noPart, "completion": noPart, "list": noPart, "subscribe": noPart},
+		none: map[string]string{"resource": noPart, "skill": noPart, "prompt": noPart, "completion": noPart, "list": noPart, "subscribe": noPart},
 	},
 	{
 		name: "secret across pages",
@@ -170,7 +172,7 @@ var secretRules = []rule{
 			}
 			c.silent(t)
 		}),
-		none: map[string]string{"resource": noPages, "prompt": noPages, "completion": noPages, "list": noPages, "subscribe": noPages},
+		none: map[string]string{"resource": noPages, "skill": noPages, "prompt": noPages, "completion": noPages, "list": noPages, "subscribe": noPages},
 	},
 }
 

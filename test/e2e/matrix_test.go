@@ -26,6 +26,7 @@ type cell func(t *testing.T, c *client)
 var everywhere = map[string]string{
 	"batch stdio modern": "batches belong to protocol version 2025-03-26",
 	"batch http modern":  "batches belong to protocol version 2025-03-26",
+	"skill cli":          "the command line reads no skills",
 	"resource cli":       "the command line reads no resources",
 	"prompt cli":         "the command line has no prompts",
 	"completion cli":     "the command line completes nothing of MCP's",
@@ -108,7 +109,7 @@ func (c *client) notFound(kind string) int {
 	switch {
 	case kind == kindTool || kind == kindTask:
 		return noTool
-	case (kind == kindResource || kind == kindSubscribe) && !c.modern:
+	case slices.Contains([]string{kindResource, kindSkill, kindSubscribe}, kind) && !c.modern:
 		return noResource
 	}
 	return invalid
@@ -194,7 +195,7 @@ func (c *client) lists(t *testing.T) string {
 		return c.command(t, "tools").wait().text
 	}
 	all := ""
-	for _, method := range []string{"tools/list", "resources/list", "resources/templates/list", "prompts/list"} {
+	for _, method := range []string{"tools/list", "resources/list", "resources/templates/list", "prompts/list", "skills/list"} {
 		o := c.request(t, method, `"unknown":1`).wait()
 		c.good(t, o)
 		all += o.text
@@ -207,7 +208,7 @@ func (c *client) items() []string {
 	if c.cli {
 		return []string{"fixture_do"}
 	}
-	return []string{`"name":"fixture_do","description"`, `"name":"fixture_do","uriTemplate"`, `"name":"fixture_do","description":"Does what it is told to.","arguments"`, `"name":"fixture_watched"`}
+	return []string{`"name":"fixture_do","description"`, `"name":"fixture_do","uriTemplate"`, `"name":"fixture_do","description":"Does what it is told to.","arguments"`, `"name":"fixture_watched"`, `skill://fixture/do/SKILL.md`}
 }
 
 // listed checks that the lists have all items of the fixture, or none.
@@ -226,5 +227,5 @@ func everyItem(text string) string {
 	if text == "" {
 		return ""
 	}
-	return fmt.Sprintf("tools: {fixture_do: {%s}}\nresources: {fixture_do: {%[1]s}, fixture_watched: {%[1]s}}\nprompts: {fixture_do: {%[1]s}}\n", text)
+	return fmt.Sprintf("tools: {fixture_do: {%s}}\nresources: {fixture_do: {%[1]s}, fixture_watched: {%[1]s}}\nprompts: {fixture_do: {%[1]s}}\nskills: {settings: {fixture/do: {%[1]s}}}\n", text)
 }
