@@ -67,6 +67,8 @@ func (n Need) Ask(ctx context.Context) (*Refusal, error) {
 		return &Refusal{n.Why, later}, nil
 	case err != nil:
 		return nil, err
+	case action == call.Canceled: // nobody has chosen, as where a client that declares elicitation runs without a person
+		return &Refusal{n.Why, later}, nil
 	case action != call.Accepted:
 		return &Refusal{n.Why + ", and the user did not agree to sign in", "Ask the user what to do instead; do not try the same call again."}, nil
 	}

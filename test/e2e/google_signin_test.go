@@ -149,7 +149,7 @@ func TestGoogleSignInURL(t *testing.T) {
 	})
 }
 
-// TestGoogleSignInDeclined has users who do not want to sign in, and ones who do not allow it.
+// TestGoogleSignInDeclined has users who do not want to sign in, who do not answer, and who do not allow it.
 func TestGoogleSignInDeclined(t *testing.T) {
 	t.Parallel()
 	eachClient(t, func(t *testing.T, version, transport string) {
@@ -158,6 +158,10 @@ func TestGoogleSignInDeclined(t *testing.T) {
 		c := g.client(user, version, transport)
 		if got := c.call("gmail_search", map[string]any{"query": "x"}); !got.Result.IsError || !strings.Contains(text(got), "the user did not agree to sign in") {
 			t.Errorf("declined: %+v", got)
+		}
+		user.action = "cancel" // nobody has chosen: the model says how
+		if got := c.call("gmail_search", map[string]any{"query": "x"}); !got.Result.IsError || !strings.Contains(text(got), "To sign in, the user opens http://") {
+			t.Errorf("canceled: %+v", got)
 		}
 		user.action = "accept"
 		user.opens = func(address string) {
