@@ -25,7 +25,11 @@ var readers = map[string]string{
 
 // TestPages holds the pages to what install writes.
 func TestPages(t *testing.T) {
-	want := map[string][]byte{"README.md": index()}
+	behaviour, err := os.ReadFile(filepath.Join(pages, "behaviour.md")) // test/clients/turns writes it
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]byte{"README.md": index(), "behaviour.md": behaviour}
 	for _, c := range All() {
 		want[c.Name+".md"] = page(t, c)
 	}
@@ -86,8 +90,9 @@ file (` + "`FILE.toolserver-DATE.bak`" + `), and what the entry starts is tried 
   client or to trust a folder, is the line after it. Where all of the home directory would be served, ` + "`install`" + ` asks, and requires ` + "`--dir`" + `
   without a terminal.
 * [` + "`toolserver config import FILE`" + `](../upstreams.md) reads all these files, with the unit that the client's timeouts have.
-* Entries have ` + "`--errors result`" + ` ([errors](../errors.md#two-modes)), except for Claude Code and Codex: of no other client it is known that its model
-  sees the message of a protocol error.
+* Entries have ` + "`--errors result`" + ` ([errors](../errors.md#two-modes)), except for Claude Code and Codex, whose models see the message of a protocol
+  error.
+* [What clients do](behaviour.md) is what the real clients send, and what they show the model.
 * What ` + "`install`" + ` writes is read in the tests by the clients that have their program or parser in npm. The others have none there (the packages
   of Crush and Junie only download a program); their formats are taken from their documentation, those of Crush and Roo Code from their
   source.

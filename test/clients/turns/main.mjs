@@ -1,0 +1,233 @@
+// Has real clients take whole turns with a built server, for a model that is a script:
+//
+//   node main.mjs TOOLSERVER [--only TEXT] [--update]
+//
+// Each client runs over stdio and HTTP. What it sends, and what it shows the model, is the table in
+// docs/clients/behaviour.md, which must be as it is there; --update writes it. Nothing has a network but loopback.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+import { Tail, until, within } from '../spawn.mjs';
+import { CLIENTS } from './clients.mjs';
+import { startModel } from './model.mjs';
+import { recordHTTP } from './record.mjs';
+import { LONG, STEPS, running } from './steps.mjs';
+import { page, sent } from './page.mjs';
+
+const TURN_MS = 240_000;
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+if (!process.env.TURNS_ALONE) { // again where there is only a loopback interface, if that can be made
+  const inner = 'ip link set lo up && exec "$@"';
+  let alone = ['unshare', '-n', 'sh', '-c', inner, 'sh'];
+  try { execFileSync(alone[0], [...alone.slice(1), 'true']); } catch { alone = []; }
+  const [file, ...args] = [...alone, process.execPath, ...process.argv.slice(1)];
+  const child = spawn(file, args, { stdio: 'inherit', env: { ...process.env, TURNS_ALONE: '1' } });
+  process.exit(await new Promise((done) => child.on('exit', (code) => done(code ?? 1))));
+}
+
+const args = process.argv.slice(2);
+const flag = (name) => args.includes(name) && args.splice(args.indexOf(name), 1)[0];
+const value = (name) => args.includes(name) && args.splice(args.indexOf(name), 2)[1];
+const update = flag('--update');
+const only = value('--only');
+const toolserver = realpathSync(args[0]);
+const base = mkdtempSync('/var/tmp/turns-');
+const token = 'a'.repeat(43);
+const offered = JSON.parse(execFileSync(toolserver, ['tools', '--json', '--config', writeConfig(join(base, 'plain'), () => {})], { encoding: 'utf8' })).tools;
+
+/** Writes the configuration of a server into a directory, whole at once. */
+function writeConfig(directory, change) {
+  const config = {
+    working_directory: join(directory, 'work'), state_directory: join(directory, 'state'), discovery: 'all',
+    server: { tokens: [{ name: 'ann', hash: `sha256:${createHash('sha256').update(token).digest('hex')}` }] },
+    logging: { file: join(directory, 'log') },
+    tools: { create_directory: { confirm: true }, bash: { timeout: '300s' } },
+    google: { client_id: 'none', client_secret: 'none', base_url: 'http://127.0.0.1:9' }, sandbox: { private_hosts: ['127.0.0.1:9'] },
+    mcp_servers: { up: { command: process.execPath, args: [join(import.meta.dirname, 'upstream.mjs')] } },
+  };
+  change(config);
+  mkdirSync(join(directory, 'work'), { recursive: true });
+  const file = join(directory, 'config.yaml');
+  writeFileSync(`${file}.new`, JSON.stringify(config));
+  renameSync(`${file}.new`, file);
+  return file;
+}
+
+/** Starts a server on HTTP. */
+async function serve(config) {
+  const server = spawn(toolserver, ['serve', '--http', '127.0.0.1:0', '--config', config], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const url = await within(30_000, 'the server starts', new Promise((done, failed) => {
+    server.on('exit', () => failed(new Error('the server has ended')));
+    createInterface({ input: server.stderr }).on('line', (line) => line.match(/http:\S+/) && done(line.match(/http:[^\s,]+/)[0]));
+  }));
+  return { url, close: () => server.kill() };
+}
+
+let sessions = 0;
+
+/** Has a client take one turn that goes through steps, and returns the cells of their rows, and all that was sent. */
+async function session(name, transport, steps, { callMs, elicit, after } = {}) {
+  const client = CLIENTS[name];
+  const id = ++sessions;
+  const directory = join(base, `${id}`);
+  const config = writeConfig(directory, () => {});
+  const [work, home, notes] = ['work', 'home', 'notes'].map((part) => join(directory, part));
+  mkdirSync(home);
+  writeFileSync(join(work, 'picture.png'), Buffer.from(PNG, 'base64'));
+  writeFileSync(join(work, 'large.txt'), Array.from({ length: 2000 }, (_, i) => `line ${i} `.padEnd(99, 'x')).join('\n') + '\n');
+  execFileSync(toolserver, ['upstream', 'list', '--config', config], { stdio: 'ignore' }); // it has been connected to before, as on every day but the first
+  let child;
+  const cells = {};
+  const turn = {
+    client, offered, work, elicit, mark: { cut: `297.${1000 + id}`, canceled: `298.${1000 + id}` }, tools: [],
+    * call(tool, input) {
+      const { tools, result } = yield { name: client.name(tool), space: client.space, input };
+      turn.tools = tools;
+      return result;
+    },
+    notes: () => (existsSync(notes) ? readFileSync(notes, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line)) : []),
+    plain: (text) => text.replaceAll(directory, '/srv').replaceAll(directory.replace(/[^a-zA-Z0-9]/g, '-'), 'DIRECTORY').replace(/tool_[0-9a-zA-Z]{20,}/g, 'ID').replace(/http:\/\/127\.0\.0\.1:\d+\/start\/[\w-]+/g, 'ADDRESS').replace(/[0-9a-f]{8}-[0-9a-f-]{20,}/g, 'ID').replace(/29[78]\.1\d\d\d/g, '297'),
+    async* rest(call) {
+      slots.give();
+      try { return yield* call; } finally { await slots.take(); }
+    },
+    interrupt: () => child.kill('SIGINT'),
+    async change(edit) {
+      const log = join(directory, 'log');
+      const reloads = () => readFileSync(log, 'utf8').split('configuration reloaded').length;
+      const before = reloads();
+      writeConfig(directory, edit);
+      await until(20_000, 'the configuration is reloaded', () => reloads() > before);
+    },
+  };
+  let step = 'connecting';
+  const model = await startModel(client.wire, async function* ({ tools }) {
+    const ours = (all) => all.some((tool) => tool.name === client.name('echo') && tool.space === client.space);
+    for (let waited = 0; waited < 30 && !ours(tools); waited++) ({ tools } = yield client.pause); // it has not connected yet
+    turn.tools = tools;
+    for (const [row, play] of Object.entries(steps)) {
+      step = row;
+      cells[row] = await (yield* play(turn));
+    }
+    step = 'the end';
+  });
+  const server = transport === 'HTTP' ? await serve(config) : undefined;
+  const record = server && await recordHTTP(notes, server.url);
+  const stdio = { command: process.execPath, args: [join(import.meta.dirname, 'record.mjs'), notes, toolserver, 'serve', '--stdio', '--config', config] };
+  try {
+    const { file, args: argv, cwd, env } = client.prepare({ home, work, model: model.url, entry: record ? { url: record.url, token } : stdio, callMs, elicit });
+    child = spawn(file, argv, { cwd, stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: process.env.PATH, HOME: home, USER: 'somebody', TERM: 'dumb', NO_COLOR: '1', ...env } });
+    const said = [new Tail(child.stdout, 2000), new Tail(child.stderr, 2000)];
+    const code = await within(TURN_MS, `${name} over ${transport}, ${step}`, new Promise((done) => child.on('exit', (status, signal) => done(status ?? signal))));
+    if (model.failure) throw Object.assign(new Error(`${step}: ${model.failure.message}`), { stack: model.failure.stack });
+    if (step !== 'the end' && !after) throw new Error(`the client ended (${code}) at ${step}; it said: ${said.map(({ text }) => text).join('\n')}`);
+    await after?.(turn, cells);
+    return { cells, notes: turn.notes() };
+  } finally {
+    child?.kill('SIGKILL');
+    model.close();
+    record?.close();
+    server?.close();
+  }
+}
+
+const gone = (word) => until(10_000, `sleep ${word} has ended`, () => running(word).length === 0);
+
+/** How a client has given up its call of bash. */
+function givenUp(notes) {
+  const call = notes.findLast(({ from, message }) => from === 'client' && message?.method === 'tools/call');
+  const later = notes.slice(notes.indexOf(call));
+  const cancel = later.find(({ message }) => message?.method === 'notifications/cancelled');
+  if (cancel) {
+    assert.equal(cancel.message.params.requestId, call.message.id);
+    return 'sends `notifications/cancelled`';
+  }
+  return call.headers ? (later.some(({ ended, method }) => ended && method === 'POST') ? 'closes the connection of the request' : 'sends nothing') : 'ends the server';
+}
+
+const KINDS = {
+  main: (name, transport) => session(name, transport, STEPS, { callMs: 150_000 }),
+  long: (name, transport) => session(name, transport, LONG, {
+    callMs: 150_000, elicit: /^Cl|^Co/.test(name) && { action: 'accept', content: { colour: 'red' } },
+    async after(turn, cells) {
+      const ended = await gone(turn.mark.canceled).then(() => true, () => false);
+      cells['SIGINT during a call'] = `${givenUp(turn.notes())}${ended ? '' : '; the command runs on'}`;
+    },
+  }),
+  cut: (name, transport) => session(name, transport, {
+    'Call that takes longer than the client waits': async function* (t) {
+      const result = yield* t.call('bash', { command: `sleep ${t.mark.cut}`, timeout: 290 });
+      await gone(t.mark.cut);
+      return `${givenUp(t.notes())}; \`${t.plain(result.text).replace(/\d+(\.\d+)? ?(ms|s|seconds)\b/g, 'N $2').replaceAll('\n', '⏎').slice(0, 300)}\``;
+    },
+  }, { callMs: 6_000 }),
+  own: (name) => session(name, 'stdio', { 'Call of 90 s, without `timeout` in its file': async function* (t) {
+    const result = yield* t.rest(t.call('bash', { command: 'sleep 90.5 && echo slept', timeout: 120 }));
+    return result.text.includes('slept') ? 'waits' : `${givenUp(t.notes())}; \`${t.plain(result.text).replace(/\d+\.\d+ seconds/g, 'N seconds').replaceAll('\n', '⏎').slice(0, 300)}\``;
+  } }),
+};
+
+/** Lets few processes at a time do something, besides those that wait for a long call. */
+class Slots {
+  #free = 3;
+  #waiting = [];
+
+  async take() {
+    if (this.#free > 0) this.#free--;
+    else await new Promise((done) => this.#waiting.push(done));
+  }
+
+  give() {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#free++;
+  }
+}
+const slots = new Slots();
+
+/** Runs functions, some at a time. */
+async function pool(size, jobs) {
+  const left = [...jobs];
+  await Promise.all(Array.from({ length: size }, async () => { for (let job; (job = left.shift());) await job(); }));
+}
+
+const wanted = (...words) => !only || words.join(' ').includes(only);
+const results = []; // {name, transport, kind, cells, notes}
+let failed = 0;
+const job = (kind, name, transport) => async () => {
+  await slots.take();
+  const begun = Date.now();
+  try {
+    results.push({ kind, name, transport, ...await KINDS[kind](name, transport) });
+    console.log(`${name} over ${transport} (${kind}): ok, ${Math.round((Date.now() - begun) / 1000)} s`);
+  } catch (error) {
+    failed++;
+    console.log(`${name} over ${transport} (${kind}): FAILED: ${error.stack}`);
+  } finally {
+    slots.give();
+  }
+};
+const jobs = (kind, transports) => Object.keys(CLIENTS).flatMap((name) => transports.filter((transport) => wanted(name, transport, kind)).map((transport) => job(kind, name, transport)));
+const BOTH = ['stdio', 'HTTP'];
+try {
+  await Promise.all([
+    pool(10, [...jobs('long', BOTH), ...jobs('own', ['stdio'])]), // which mostly wait
+    pool(3, [...jobs('main', BOTH), ...jobs('cut', BOTH)]),
+  ]);
+} finally {
+  if (!process.env.TURNS_KEEP) rmSync(base, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+}
+const file = join(import.meta.dirname, '../../../docs/clients/behaviour.md');
+if (!failed && !only) {
+  const now = page(Object.entries(CLIENTS).map(([name, { version }]) => ({ name, version, results: results.filter((r) => r.name === name) })));
+  if (update) writeFileSync(file, now);
+  else try { assert.equal(now, readFileSync(file, 'utf8'), 'docs/clients/behaviour.md is not what the clients do: node test/clients/turns/main.mjs TOOLSERVER --update'); } catch (error) { failed++; console.log(error.message); }
+} else for (const { cells, notes, name, transport, kind } of results) console.log(name, transport, kind, JSON.stringify({ ...cells, ...(kind === 'main' && sent(notes)) }, null, 1));
+console.log(`${results.length} passed, ${failed} failed`);
+process.exit(failed || !results.length ? 1 : 0);

@@ -1,0 +1,45 @@
+// A model on loopback that is a script: it asks for calls of tools, one after the other, and notes what it is shown.
+
+import { appendFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+
+import { WIRES } from './wires.mjs';
+
+/**
+ * Starts a model for one conversation. The script is an async generator, which is given the first request,
+ * {tools, result}. It yields calls, {name, input}, is given the request that follows each, and returns when the turn is to end. Requests without tools, with which
+ * clients have titles made, are answered at once.
+ */
+export async function startModel(wire, script) {
+  const { path, read, write } = WIRES[wire];
+  const model = { requests: 0, failure: undefined };
+  let play;
+  let begun = -1; // results that the script was given
+  let step; // its answer to them
+  const server = createServer(async (incoming, response) => {
+    let text = '';
+    for await (const chunk of incoming) text += chunk;
+    if (process.env.TURNS_DUMP) appendFileSync(process.env.TURNS_DUMP, `${incoming.method} ${incoming.url} ${text}\n`);
+    if (!path.test(incoming.url)) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end('{"input_tokens":1,"totalTokens":1,"data":[],"models":[],"has_more":false}');
+      return;
+    }
+    const body = JSON.parse(text);
+    const { tools, results } = read(body);
+    if (!tools.length) return write(response, undefined, body, incoming.url);
+    model.requests++;
+    if (results.length > begun) { // not a repetition
+      begun = results.length;
+      const request = { tools, result: results.at(-1) };
+      play ??= script(request);
+      step = play.next(request).then(({ value, done }) => (done ? undefined : { id: `call_${begun}`, ...value }));
+      step.catch((error) => { model.failure ??= error; });
+    }
+    return write(response, await step.catch(() => undefined), body, incoming.url);
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  model.url = `http://127.0.0.1:${server.address().port}`;
+  model.close = () => { server.closeAllConnections(); server.close(); };
+  return model;
+}
