@@ -2,7 +2,7 @@
 // told of a model and a server, and how it is run.
 //
 // prepare writes the client's files into a home directory of its own and returns {file, args, env, cwd} of a process that
-// takes one turn without a person. An entry is {command, args} or {url, token}; callMs is how long the client is told to wait for
+// takes one turn without a person, and then ends unless the client lasts. An entry is {command, args} or {url, token}; callMs is how long the client is told to wait for
 // a call, where it is told; elicit is what it is to answer questions with, where something can stand for the person.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -22,30 +22,40 @@ function write(file, text) {
 
 const claudeFile = require.resolve(`@anthropic-ai/claude-code-${process.platform}-${process.arch}/package.json`);
 
-// The client of the terminal declares tasks; without a terminal it does so by a flag in its cache.
-const TASKS = { tengu_glowing_lark: true };
+// Runs a program at a terminal. What comes from standard input is typed there.
+const TERMINAL = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))';
 
-const claude = (flags) => ({
+const claude = ({ terminal = false } = {}) => ({
   version: versionOf(claudeFile),
   wire: 'messages',
   name: (tool) => `mcp__ts__${tool}`,
   pause: { name: 'Bash', input: { command: 'sleep 1', description: 'wait' } },
+  lasts: terminal,
   prepare({ home, work, model, entry, callMs, elicit }) {
+    const key = 'sk-ant-none';
     write(join(home, 'mcp.json'), {
       mcpServers: { ts: entry.url ? { type: 'http', url: entry.url, headers: { Authorization: `Bearer ${entry.token}` } } : { type: 'stdio', ...entry } },
     });
-    write(join(home, '.claude.json'), { hasCompletedOnboarding: true, cachedFeatureFlags: flags, cachedFeatureFlagsAt: Date.now(), cachedGrowthBookFeatures: flags, cachedGrowthBookFeaturesAt: Date.now() });
-    if (elicit) { // a hook stands for the person
-      const answer = JSON.stringify({ hookSpecificOutput: { hookEventName: 'Elicitation', ...elicit } });
-      write(join(home, 'settings.json'), { hooks: { Elicitation: [{ matcher: '', hooks: [{ type: 'command', command: `echo '${answer}'` }] }] } });
+    write(join(home, '.claude.json'), {
+      hasCompletedOnboarding: true, theme: 'dark', customApiKeyResponses: { approved: [key], rejected: [] },
+      projects: { [work]: { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true } },
+    });
+    if (elicit || terminal) { // a hook stands for the person, who opens no address
+      const answer = (value) => `echo '${JSON.stringify({ hookSpecificOutput: { hookEventName: 'Elicitation', ...value } })}'`;
+      const command = `if grep -q '"mode":"url"'; then ${answer({ action: 'cancel' })}; else ${answer(elicit || { action: 'decline' })}; fi`;
+      write(join(home, 'settings.json'), { hooks: { Elicitation: [{ matcher: '', hooks: [{ type: 'command', command }] }] } });
     }
+    const program = join(dirname(claudeFile), 'claude');
+    const options = ['--mcp-config', join(home, 'mcp.json'), '--strict-mcp-config', '--allowedTools', 'mcp__ts', 'Bash'];
     return {
-      file: join(dirname(claudeFile), 'claude'),
-      args: ['-p', PROMPT, '--mcp-config', join(home, 'mcp.json'), '--strict-mcp-config', '--allowedTools', 'mcp__ts', 'Bash'],
+      ...(terminal
+        ? { file: 'python3', args: ['-c', TERMINAL, program, '--permission-mode', 'default', ...options, '--', PROMPT] }
+        : { file: program, args: ['-p', PROMPT, ...options] }),
       cwd: work,
       env: {
-        CLAUDE_CONFIG_DIR: home, ANTHROPIC_BASE_URL: model, ANTHROPIC_API_KEY: 'sk-ant-none', ENABLE_TOOL_SEARCH: 'false',
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', CLAUDE_CODE_GB_DISK_CACHE_WHEN_TELEMETRY_OFF: '1', DISABLE_AUTOUPDATER: '1', MCP_CONNECTION_NONBLOCKING: 'false', ...(callMs && { MCP_TOOL_TIMEOUT: `${callMs}` }),
+        CLAUDE_CONFIG_DIR: home, ANTHROPIC_BASE_URL: model, ANTHROPIC_API_KEY: key, ENABLE_TOOL_SEARCH: 'false',
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1', MCP_CONNECTION_NONBLOCKING: 'false',
+        ...(callMs && { MCP_TOOL_TIMEOUT: `${callMs}` }), ...(terminal && { TERM: 'xterm-256color', COLUMNS: '120', LINES: '40' }),
       },
     };
   },
@@ -148,5 +158,5 @@ const opencode = {
 };
 
 export const CLIENTS = {
-  'Claude Code': claude({}), 'Claude Code with tasks': claude(TASKS), Codex: codex(false), 'Codex with 2026-07-28': codex(true), 'Gemini CLI': gemini, opencode,
+  'Claude Code': claude(), 'Claude Code at a terminal': claude({ terminal: true }), Codex: codex(false), 'Codex with 2026-07-28': codex(true), 'Gemini CLI': gemini, opencode,
 };

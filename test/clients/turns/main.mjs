@@ -6,31 +6,22 @@
 // docs/clients/behaviour.md, which must be as it is there; --update writes it. Nothing has a network but loopback.
 
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 
-import { Tail, until, within } from '../spawn.mjs';
+import { until, within } from '../spawn.mjs';
 import { CLIENTS } from './clients.mjs';
 import { startModel } from './model.mjs';
 import { recordHTTP } from './record.mjs';
 import { LONG, STEPS, running } from './steps.mjs';
 import { page, sent } from './page.mjs';
+import { alone, launch, principal, remove, serve, writeConfig } from './start.mjs';
 
 const TURN_MS = 240_000;
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-if (!process.env.TURNS_ALONE) { // again where there is only a loopback interface, if that can be made
-  const inner = 'ip link set lo up && exec "$@"';
-  let alone = ['unshare', '-n', 'sh', '-c', inner, 'sh'];
-  try { execFileSync(alone[0], [...alone.slice(1), 'true']); } catch { alone = []; }
-  const [file, ...args] = [...alone, process.execPath, ...process.argv.slice(1)];
-  const child = spawn(file, args, { stdio: 'inherit', env: { ...process.env, TURNS_ALONE: '1' } });
-  process.exit(await new Promise((done) => child.on('exit', (code) => done(code ?? 1))));
-}
-
+await alone();
 const args = process.argv.slice(2);
 const flag = (name) => args.includes(name) && args.splice(args.indexOf(name), 1)[0];
 const value = (name) => args.includes(name) && args.splice(args.indexOf(name), 2)[1];
@@ -38,14 +29,14 @@ const update = flag('--update');
 const only = value('--only');
 const toolserver = realpathSync(args[0]);
 const base = mkdtempSync('/var/tmp/turns-');
-const token = 'a'.repeat(43);
-const offered = JSON.parse(execFileSync(toolserver, ['tools', '--json', '--config', writeConfig(join(base, 'plain'), () => {})], { encoding: 'utf8' })).tools;
+const ann = principal('ann');
+const offered = JSON.parse(execFileSync(toolserver, ['tools', '--json', '--config', configure(join(base, 'plain'), () => {})], { encoding: 'utf8' })).tools;
 
-/** Writes the configuration of a server into a directory, whole at once. */
-function writeConfig(directory, change) {
+/** Writes the configuration of a server into a directory. */
+function configure(directory, change) {
   const config = {
     working_directory: join(directory, 'work'), state_directory: join(directory, 'state'), discovery: 'all',
-    server: { tokens: [{ name: 'ann', hash: `sha256:${createHash('sha256').update(token).digest('hex')}` }] },
+    server: { tokens: [ann.entry] },
     logging: { file: join(directory, 'log') },
     tools: { create_directory: { confirm: true }, bash: { timeout: '300s' } },
     google: { client_id: 'none', client_secret: 'none', base_url: 'http://127.0.0.1:9' }, sandbox: { private_hosts: ['127.0.0.1:9'] },
@@ -54,19 +45,8 @@ function writeConfig(directory, change) {
   change(config);
   mkdirSync(join(directory, 'work'), { recursive: true });
   const file = join(directory, 'config.yaml');
-  writeFileSync(`${file}.new`, JSON.stringify(config));
-  renameSync(`${file}.new`, file);
+  writeConfig(file, config);
   return file;
-}
-
-/** Starts a server on HTTP. */
-async function serve(config) {
-  const server = spawn(toolserver, ['serve', '--http', '127.0.0.1:0', '--config', config], { stdio: ['ignore', 'ignore', 'pipe'] });
-  const url = await within(30_000, 'the server starts', new Promise((done, failed) => {
-    server.on('exit', () => failed(new Error('the server has ended')));
-    createInterface({ input: server.stderr }).on('line', (line) => line.match(/http:\S+/) && done(line.match(/http:[^\s,]+/)[0]));
-  }));
-  return { url, close: () => server.kill() };
 }
 
 let sessions = 0;
@@ -76,13 +56,13 @@ async function session(name, transport, steps, { callMs, elicit, after } = {}) {
   const client = CLIENTS[name];
   const id = ++sessions;
   const directory = join(base, `${id}`);
-  const config = writeConfig(directory, () => {});
+  const config = configure(directory, () => {});
   const [work, home, notes] = ['work', 'home', 'notes'].map((part) => join(directory, part));
   mkdirSync(home);
   writeFileSync(join(work, 'picture.png'), Buffer.from(PNG, 'base64'));
   writeFileSync(join(work, 'large.txt'), Array.from({ length: 2000 }, (_, i) => `line ${i} `.padEnd(99, 'x')).join('\n') + '\n');
   execFileSync(toolserver, ['upstream', 'list', '--config', config], { stdio: 'ignore' }); // it has been connected to before, as on every day but the first
-  let child;
+  let started;
   const cells = {};
   const turn = {
     client, offered, work, elicit, mark: { cut: `297.${1000 + id}`, canceled: `298.${1000 + id}` }, tools: [],
@@ -92,17 +72,23 @@ async function session(name, transport, steps, { callMs, elicit, after } = {}) {
       return result;
     },
     notes: () => (existsSync(notes) ? readFileSync(notes, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line)) : []),
-    plain: (text) => text.replaceAll(directory, '/srv').replaceAll(directory.replace(/[^a-zA-Z0-9]/g, '-'), 'DIRECTORY').replace(/tool_[0-9a-zA-Z]{20,}/g, 'ID').replace(/http:\/\/127\.0\.0\.1:\d+\/start\/[\w-]+/g, 'ADDRESS').replace(/[0-9a-f]{8}-[0-9a-f-]{20,}/g, 'ID').replace(/29[78]\.1\d\d\d/g, '297'),
+    plain: (text) => text.replaceAll(directory, '/srv').replaceAll(directory.replace(/[^a-zA-Z0-9]/g, '-'), 'DIRECTORY').replace(/tool_[0-9a-zA-Z]{20,}/g, 'ID').replace(/http:\/\/127\.0\.0\.1:\d+\/start\/[\w-]+/g, 'ADDRESS').replace(/[0-9a-f]{8}-[0-9a-f-]{20,}/g, 'ID').replace(/29[78]\.1\d\d\d/g, '297').replace(/call_\d+/g, 'call_N'),
     async* rest(call) {
       slots.give();
       try { return yield* call; } finally { await slots.take(); }
     },
-    interrupt: () => child.kill('SIGINT'),
+    async interrupt() {
+      if (!client.lasts) return started.kill('SIGINT');
+      started.stdin.write('\x1b'); // Escape
+      const before = turn.notes().length;
+      await until(20_000, 'the client gives up the call', () => turn.notes().slice(before).some(({ ended, message }) => ended || message?.method === 'notifications/cancelled'));
+      model.over = true;
+    },
     async change(edit) {
       const log = join(directory, 'log');
       const reloads = () => readFileSync(log, 'utf8').split('configuration reloaded').length;
       const before = reloads();
-      writeConfig(directory, edit);
+      configure(directory, edit);
       await until(20_000, 'the configuration is reloaded', () => reloads() > before);
     },
   };
@@ -117,20 +103,21 @@ async function session(name, transport, steps, { callMs, elicit, after } = {}) {
     }
     step = 'the end';
   });
-  const server = transport === 'HTTP' ? await serve(config) : undefined;
+  const server = transport === 'HTTP' ? await serve(toolserver, config) : undefined;
   const record = server && await recordHTTP(notes, server.url);
   const stdio = { command: process.execPath, args: [join(import.meta.dirname, 'record.mjs'), notes, toolserver, 'serve', '--stdio', '--config', config] };
   try {
-    const { file, args: argv, cwd, env } = client.prepare({ home, work, model: model.url, entry: record ? { url: record.url, token } : stdio, callMs, elicit });
-    child = spawn(file, argv, { cwd, stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: process.env.PATH, HOME: home, USER: 'somebody', TERM: 'dumb', NO_COLOR: '1', ...env } });
-    const said = [new Tail(child.stdout, 2000), new Tail(child.stderr, 2000)];
-    const code = await within(TURN_MS, `${name} over ${transport}, ${step}`, new Promise((done) => child.on('exit', (status, signal) => done(status ?? signal))));
+    const { child, said, ended } = launch(client.prepare({ home, work, model: model.url, entry: record ? { url: record.url, token: ann.token } : stdio, callMs, elicit }), home, client.lasts);
+    started = child;
+    const over = client.lasts ? until(TURN_MS, 'the turn is over', () => model.over) : ended;
+    const code = await within(TURN_MS, `${name} over ${transport}, ${step}`, Promise.race([ended, over]));
+    if (client.lasts) await within(20_000, 'the client ends', (child.kill(), ended));
     if (model.failure) throw Object.assign(new Error(`${step}: ${model.failure.message}`), { stack: model.failure.stack });
-    if (step !== 'the end' && !after) throw new Error(`the client ended (${code}) at ${step}; it said: ${said.map(({ text }) => text).join('\n')}`);
+    if (step !== 'the end' && !after) throw new Error(`the client ended (${code}) at ${step}; it said: ${said()}`);
     await after?.(turn, cells);
     return { cells, notes: turn.notes() };
   } finally {
-    child?.kill('SIGKILL');
+    started?.kill('SIGKILL');
     model.close();
     record?.close();
     server?.close();
@@ -157,7 +144,7 @@ const KINDS = {
     callMs: 150_000, elicit: /^Cl|^Co/.test(name) && { action: 'accept', content: { colour: 'red' } },
     async after(turn, cells) {
       const ended = await gone(turn.mark.canceled).then(() => true, () => false);
-      cells['SIGINT during a call'] = `${givenUp(turn.notes())}${ended ? '' : '; the command runs on'}`;
+      cells['Interruption of a call (SIGINT; Escape at a terminal)'] = `${givenUp(turn.notes())}${ended ? '' : '; the command runs on'}`;
     },
   }),
   cut: (name, transport) => session(name, transport, {
@@ -221,7 +208,7 @@ try {
     pool(3, [...jobs('main', BOTH), ...jobs('cut', BOTH)]),
   ]);
 } finally {
-  if (!process.env.TURNS_KEEP) rmSync(base, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  if (!process.env.TURNS_KEEP) await remove(base);
 }
 const file = join(import.meta.dirname, '../../../docs/clients/behaviour.md');
 if (!failed && !only) {

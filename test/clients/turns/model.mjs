@@ -12,7 +12,7 @@ import { WIRES } from './wires.mjs';
  */
 export async function startModel(wire, script) {
   const { path, read, write } = WIRES[wire];
-  const model = { requests: 0, failure: undefined };
+  const model = { failure: undefined, over: false };
   let play;
   let begun = -1; // results that the script was given
   let step; // its answer to them
@@ -28,16 +28,20 @@ export async function startModel(wire, script) {
     const body = JSON.parse(text);
     const { tools, results } = read(body);
     if (!tools.length) return write(response, undefined, body, incoming.url);
-    model.requests++;
     if (results.length > begun) { // not a repetition
       begun = results.length;
       const request = { tools, result: results.at(-1) };
       play ??= script(request);
-      step = play.next(request).then(({ value, done }) => (done ? undefined : { id: `call_${begun}`, ...value }));
-      step.catch((error) => { model.failure ??= error; });
+      step = play.next(request).then(({ value, done }) => {
+        if (!done) return { id: `call_${begun}`, ...value };
+        setTimeout(() => { model.over = true; }, 1000); // when the answer has been read
+        return undefined;
+      });
+      step.catch((error) => { model.failure ??= error; model.over = true; });
     }
     return write(response, await step.catch(() => undefined), body, incoming.url);
   });
+  server.keepAliveTimeout = 0;
   await new Promise((done) => server.listen(0, '127.0.0.1', done));
   model.url = `http://127.0.0.1:${server.address().port}`;
   model.close = () => { server.closeAllConnections(); server.close(); };

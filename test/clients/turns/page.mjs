@@ -76,8 +76,8 @@ content or the data of its error, \`⏎\` for the end of a line.
 |---|---|---|
 ${clients.map(({ name, version }) => `| ${name} | ${PACKAGES.find(([start]) => name.startsWith(start))[1]} | ${version} |`).join('\n')}
 
-All run without a person: \`claude -p\`, \`codex exec\`, \`gemini -p\`, \`opencode run\`. Claude Code declares tasks at a terminal; "Claude Code with
-tasks" is \`claude -p\` with the flag that has it do so. Codex speaks 2026-07-28 with its feature \`mcp_2026_07_28\` and, on stdio,
+All run without a person: \`claude -p\`, \`codex exec\`, \`gemini -p\`, \`opencode run\`. Claude Code runs at a terminal, too,
+where a hook answers questions. Codex speaks 2026-07-28 with its feature \`mcp_2026_07_28\` and, on stdio,
 \`CODEX_MCP_PROTOCOL_VERSION\` in the environment of the server. Its model is one that it does not know.
 
 ## What they send

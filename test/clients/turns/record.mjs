@@ -25,7 +25,7 @@ export async function recordHTTP(file, target) {
     const body = Buffer.concat(chunks);
     const text = body.toString();
     note(file, { from: 'client', method: request.method, path: request.url, headers: request.headers, ...(text && { message: parsed(text) }) });
-    const onward = send({ host: to.hostname, port: to.port, method: request.method, path: request.url, headers: { ...request.headers, host: to.host } }, (answer) => {
+    const onward = send({ host: to.hostname, port: to.port, agent: false, method: request.method, path: request.url, headers: { ...request.headers, host: to.host } }, (answer) => {
       response.writeHead(answer.statusCode, answer.rawHeaders.reduce((all, value, i, raw) => (i % 2 ? all : [...all, [value, raw[i + 1]]]), []).flat());
       response.flushHeaders();
       answer.on('error', () => response.destroy());
@@ -47,6 +47,7 @@ export async function recordHTTP(file, target) {
     });
     onward.end(body);
   });
+  proxy.keepAliveTimeout = 0; // the server decides when an idle connection ends
   await new Promise((done) => proxy.listen(0, '127.0.0.1', done));
   return { url: `http://127.0.0.1:${proxy.address().port}${to.pathname}`, close: () => { proxy.closeAllConnections(); proxy.close(); } };
 }

@@ -1,6 +1,8 @@
 // Another server, behind the one that is tested: it reports progress, asks, answers with structured content, and has a tool more
 // after grow was called.
 
+import { randomUUID } from 'node:crypto';
+
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { z } from 'zod';
@@ -22,7 +24,11 @@ server.registerTool('ask', { description: 'Ask the user.', inputSchema: {} }, as
 });
 server.registerTool('structured', { description: 'Return structured content.', inputSchema: {}, outputSchema: { n: z.number() } },
   () => ({ content: [{ type: 'text', text: 'As text.' }], structuredContent: { n: 4711 } }));
-server.registerTool('identify', { description: 'Return the process ID.', inputSchema: { message: z.string() } }, ({ message }) => text(`${process.pid} ${message}`));
+const instance = randomUUID();
+server.registerTool('identify', { description: 'Return the message, and which process has it, after a while.', inputSchema: { message: z.string() } }, async ({ message }) => {
+  await new Promise((done) => setTimeout(done, 700));
+  return text(`${message} of ${instance}`);
+});
 server.registerTool('grow', { description: 'Add a tool.', inputSchema: {} }, () => {
   server.registerTool('grown', { description: 'Is new.', inputSchema: {} }, () => text('I am new.'));
   return text('grown');
