@@ -144,6 +144,9 @@ func (c *Catalog) Tool(name string) (*Tool, bool) {
 // Tools returns all tools, those that are disabled too, sorted by name.
 func (c *Catalog) Tools() []*Tool { return c.tools }
 
+// Skills returns all skills that are offered to somebody, sorted by path.
+func (c *Catalog) Skills() []*Skill { return c.skills }
+
 // Missing returns what is not offered although a source knows of it, with the
 // reason: it lacks something, is not valid, or has a name that is taken.
 func (c *Catalog) Missing() []Missing { return c.missing }

@@ -88,7 +88,7 @@ type fixedSource struct {
 	offer Offer
 	close func() error
 
-	looking sync.Mutex // held while it looks
+	looking chan struct{} // has room for the one who looks
 
 	mu      sync.Mutex
 	skills  []Skill
@@ -99,7 +99,7 @@ type fixedSource struct {
 // FixedSource returns a source whose offer never changes, except for what it looks for. Close, which may be
 // nil, releases what the offered items hold.
 func FixedSource(name string, offer Offer, close func() error) Source {
-	return &fixedSource{name: name, offer: offer, close: close, changed: func() {}}
+	return &fixedSource{name: name, offer: offer, close: close, looking: make(chan struct{}, 1), changed: func() {}}
 }
 
 func (s *fixedSource) Name() string { return s.name }
@@ -123,8 +123,12 @@ func (s *fixedSource) Look(ctx context.Context, secrets []string) {
 	if s.offer.Look == nil {
 		return
 	}
-	s.looking.Lock()
-	defer s.looking.Unlock()
+	select {
+	case s.looking <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-s.looking }()
 	skills, missing := s.offer.Look(ctx, secrets)
 	s.mu.Lock()
 	same := len(skills) == len(s.skills) && (len(skills) == 0 || &skills[0] == &s.skills[0]) && slices.Equal(missing, s.missing)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -240,7 +241,15 @@ func (r *checkReport) tools(ctx context.Context, a *app.App) {
 	for _, m := range a.Config().Web.Search.Lacking() {
 		r.line(false, m.Key, m.Problem)
 	}
-	for _, m := range domain.Joined(a.Executor().Registry.Look(ctx).Missing()) {
+	catalog := a.Executor().Registry.Look(ctx)
+	for _, name := range slices.Sorted(maps.Keys(a.Config().Skills.Settings)) {
+		offered := slices.ContainsFunc(catalog.Skills(), func(s *domain.Skill) bool { return s.Path == name })
+		left := slices.ContainsFunc(catalog.Missing(), func(m domain.Missing) bool { return m.Kind == domain.KindSkill && m.Name == name })
+		if set := a.Config().Skills.Settings[name]; !offered && !left && (set.Enabled == nil || *set.Enabled) {
+			r.note("warn", "warning", a.Config().Mistake("skills.settings."+name, "there is no skill %q now; the settings apply when there is", name).Error())
+		}
+	}
+	for _, m := range domain.Joined(catalog.Missing()) {
 		level := "off"
 		if m.Mistake {
 			level = "fail"
