@@ -113,7 +113,7 @@ func (s *Skill) check() error {
 	if len(s.Files) > MaxSkillFiles {
 		return fmt.Errorf("it has %d files; at most %d are allowed", len(s.Files), MaxSkillFiles)
 	}
-	total, known := int64(0), map[string]bool{}
+	total, known, complete := int64(0), map[string]bool{}, s.Dynamic
 	for _, f := range s.Files {
 		rel, within := strings.CutPrefix(f.URI, s.under())
 		plain, _ := url.PathUnescape(rel) // without an error, if it is an address
@@ -127,12 +127,12 @@ func (s *Skill) check() error {
 		case f.Size < 0 || f.Size > MaxSkillBytes:
 			return fmt.Errorf("its file %s has no valid size", rel)
 		}
-		known[plain], total = true, total+f.Size
+		known[plain], total, complete = true, total+f.Size, complete || f.URI == s.URI()
 	}
 	switch {
 	case total > MaxSkillBytes:
 		return fmt.Errorf("its files have %s bytes; at most %s are allowed", brief.Thousands(int(total)), brief.Thousands(MaxSkillBytes))
-	case !s.Dynamic && !known[SkillMain]:
+	case !complete:
 		return errors.New("its list of files does not have " + SkillMain)
 	}
 	return nil

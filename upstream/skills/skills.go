@@ -40,7 +40,9 @@ func Read(server string, raw json.RawMessage) (e Entry, err error) {
 	if e.Path += "/" + root; scheme+"://" != domain.SkillScheme {
 		e.Path = server + "/" + scheme + ":/" + root
 	}
-	e.Frontmatter = rawjson.Member(raw, "frontmatter")
+	if value, err := rawjson.Decode(rawjson.Member(raw, "frontmatter")); err == nil {
+		e.Frontmatter, _ = json.Marshal(value) // without members that are there twice, of which readers see different ones
+	}
 	files := rawjson.Member(raw, "resources")
 	if text, err := rawjson.String(files); err == nil && text == "dynamic" {
 		e.Dynamic = true

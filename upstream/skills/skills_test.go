@@ -111,7 +111,9 @@ func TestOdd(t *testing.T) {
 		strings.ReplaceAll(string(good), "skill://acme", "skill:///acme"), strings.ReplaceAll(string(good), "acme/refunds", "acme/../refunds"),
 		strings.Replace(string(good), digest, strings.ToUpper(digest), 1), strings.Replace(string(good), `"size":3`, `"size":16777217`, 1),
 		strings.ReplaceAll(string(good), "acme/refunds", "acme/other"),
-		strings.Replace(string(good), "a/b.md", "SKILL%2Emd", 1), strings.Replace(string(good), "a/b.md", "%2e%2e/b.md", 1),
+		strings.Replace(string(good), "a/b.md", "SKILL%2Emd", 1), strings.Replace(string(good), `acme/refunds/SKILL.md","digest`, `acme/refunds/SKILL%2Emd","digest`, 1),
+		strings.Replace(string(good), `"name":"refunds"`, `"name":"refunds","name":"other"`, 1), strings.Replace(string(good), `"name":"refunds"`, `"name":"refunds","name":7`, 1),
+		strings.Replace(string(good), "a/b.md", "%2e%2e/b.md", 1),
 		strings.Replace(string(good), "a/b.md", "a%2Fb.md", 1), strings.Replace(string(good), "a/b.md", "a%00", 1), strings.Replace(string(good), "a/b.md", "a%", 1)} {
 		try(json.RawMessage(raw), "an entry")
 	}
