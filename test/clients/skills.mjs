@@ -227,6 +227,34 @@ async function runPins() {
   }
 }
 
+// runDynamic passes on a skill whose files are not listed, and what its server says of directories.
+async function runDynamic(negotiation) {
+  const group = report.group(`dynamic skills, ${negotiation}`);
+  const { world, base } = await prepare();
+  await world.configure({ ...base, mcp_servers: { dyn: { command: process.execPath, args: [fileURLToPath(new URL('servers/dynamic.mjs', import.meta.url))] } } });
+  const session = await connect(negotiation, new StdioClientTransport({ command: binary, args: ['serve', '--stdio', '--config', world.config], cwd: world.work, env: world.env, stderr: 'ignore' }));
+  const root = 'skill://dyn/demo:/reports/daily';
+  try {
+    await group.test('files and directories', async () => {
+      await until(WAIT_MS, 'the skill', async () => uris(await session.skills.list()).includes(`${root}/SKILL.md`));
+      const { skill } = await session.skills.get(`${root}/SKILL.md`);
+      assert.equal(skill.resources, 'dynamic');
+      assert.match((await session.skills.read(skill)).body, /See data/);
+      assert.deepEqual((await session.skills.readDirectory(root)).resources.map(({ uri }) => uri), [`${root}/SKILL.md`, `${root}/data`]);
+      const [child] = (await session.skills.readDirectory(`${root}/data`)).resources;
+      assert.deepEqual({ ...child }, { uri: `${root}/data/now.txt`, name: 'now.txt', mimeType: 'text/plain' });
+      assert.equal((await session.skills.read(skill, 'data/now.txt')).text, 'now');
+      assert.deepEqual((await session.skills.readDirectory('skill://dyn/demo:/reports')).resources.map(({ mimeType }) => mimeType), ['inode/directory']);
+      for (const uri of [`${root}/none`, `${root}/data/now.txt`]) await assert.rejects(session.skills.readDirectory(uri), { code: -32602 }, uri);
+      await assert.rejects(session.client.readResource({ uri: `${root}/none` }));
+    });
+  } finally {
+    await session.close();
+    await world.remove();
+    group.close();
+  }
+}
+
 // What of odd skills is not wrong: texts that are descriptions and the like, and members that nobody knows.
 const FINE = /^skill:\/\/entries\/(good|further|repeated|odd-\d+)\/SKILL.md$/;
 const MODES = ['entries', 'none', 'null', 'number', 'object', 'result', 'cursor', 'endless', 'get', 'other', 'nothing', 'contents', 'empty', 'text', 'blob', 'address'];
@@ -279,7 +307,7 @@ async function runOdd(negotiation) {
 try {
   await Promise.all([
     ...['stdio', 'http'].flatMap((transport) => ['legacy', 'auto'].map((negotiation) => run(transport, negotiation))),
-    ...['legacy', 'auto'].map(runPrincipals), runPins(), ...['legacy', 'auto'].map(runOdd),
+    ...['legacy', 'auto'].map(runPrincipals), runPins(), ...['legacy', 'auto'].map(runOdd), ...['legacy', 'auto'].map(runDynamic),
   ]);
 } catch (error) {
   report.abandon('run', error);
