@@ -236,7 +236,13 @@ func (c *Catalog) FindSkill(p Principal, uri string) (*Skill, error) {
 			return s, nil
 		}
 	}
-	return nil, NoSkill(uri)
+	err := NoSkill(uri)
+	for _, m := range c.missing { // the names alone may be confidential
+		if m.Kind == KindSkill && !c.private && uri == SkillScheme+m.Name+"/"+SkillMain {
+			err.Message = "skill " + m.Name + " " + m.Reason
+		}
+	}
+	return nil, err
 }
 
 // NoSkill is the error of an address that no skill has.

@@ -278,3 +278,35 @@ func FuzzOffer(f *testing.F) {
 		}
 	})
 }
+
+// TestOfferSkills offers skills to those who may use the server, but for those that the configuration or a pin leaves out.
+func TestOfferSkills(t *testing.T) {
+	s := testServer(t, "s", Settings{Skills: Filter{Deny: []string{"acme/*"}}, Pin: pinQuarantine, Groups: []string{"staff"}})
+	c := catalog{Protocol: "2025-11-25"}
+	for _, path := range []string{"skill://one", "skill://acme/two", "demo://x/three", "skill://four"} {
+		c.Skills = append(c.Skills, json.RawMessage(`{"uri":"`+path+`/SKILL.md","frontmatter":{"name":"`+path[strings.LastIndex(path, "/")+1:]+`"},"resources":"dynamic"}`))
+	}
+	c.Skills = append(c.Skills, json.RawMessage(`7`))
+	s.adopt(c)
+	c.Skills[3] = json.RawMessage(strings.Replace(string(c.Skills[3]), `{"name"`, `{"x":1,"name"`, 1))
+	s.adopt(c)
+	o, missing := s.Offer(), map[string]string{}
+	for _, m := range o.Missing {
+		missing[m.Name] = m.Reason
+	}
+	if len(o.Skills) != 2 || o.Skills[0].Path != "s/one" || o.Skills[1].Path != "s/demo:/x/three" || o.Skills[0].Groups[0] != "staff" {
+		t.Errorf("offered are %v", o.Skills)
+	}
+	for name, want := range map[string]string{"s/acme/two": "is left out by mcp_servers.s.skills.deny", "s/four": "has changed since it was pinned", "s": "is left out: its address"} {
+		if !strings.HasPrefix(missing[name], want) {
+			t.Errorf("%s: %q", name, missing[name])
+		}
+	}
+	d := s.Differences()
+	if len(d) != 1 || !d[0].Skill || d[0].Tool != "skill://four/SKILL.md" || len(d[0].Members) != 1 || d[0].Members[0].Name != "frontmatter" {
+		t.Errorf("differences: %v", d)
+	}
+	if err := s.Approve([]string{"skill://four/SKILL.md"}); err != nil || len(s.Offer().Skills) != 3 || s.Differences() != nil {
+		t.Errorf("approved: %v, %v", err, s.Offer().Skills)
+	}
+}

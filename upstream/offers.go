@@ -302,11 +302,6 @@ func (o *offers) renew(ctx context.Context, e *skills.Entry) error {
 	c.Skills[i] = raw
 	o.keep(c)
 	o.adopt(c)
-	for _, m := range o.Offer().Missing {
-		if m.Kind == domain.KindSkill && m.Name == brief.Name(e.Path) {
-			return domain.Errorf(domain.CodeInvalidParams, "%s %s", what, m.Reason)
-		}
-	}
 	return nil
 }
 

@@ -197,6 +197,9 @@ func TestDirectories(t *testing.T) {
 		t.Fatalf("%v, %v", s, err)
 	}
 	b.verify(t, s)
+	if _, err := b.get("skill://other/SKILL.md"); domain.CodeOf(err) != domain.CodeInvalidParams || !strings.Contains(err.Error(), reasons["other"]) {
+		t.Errorf("an entry of what is no skill: %v", err)
+	}
 	if _, err := b.read("skill://other/SKILL.md"); domain.CodeOf(err) != domain.CodeResourceNotFound {
 		t.Errorf("a file of what is no skill: %v", err)
 	}
