@@ -18,7 +18,7 @@ func look(ctx context.Context, c *Call) {
 // findResource finds a document, which may be a file of a skill that nobody has asked for yet.
 func findResource(ctx context.Context, c *Call, uri string) (*domain.Resource, domain.Location, error) {
 	r, at, err := c.catalog.FindResource(c.Session.Principal, uri)
-	if err != nil && strings.HasPrefix(uri, domain.SkillScheme) {
+	if strings.HasPrefix(uri, domain.SkillScheme) && (err != nil || r.URI != uri) { // found as something else
 		look(ctx, c)
 		return c.catalog.FindResource(c.Session.Principal, uri)
 	}
