@@ -22,6 +22,7 @@ import (
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
 	"github.com/toolserver/toolserver/sandbox/process"
 	"github.com/toolserver/toolserver/server"
 	"github.com/toolserver/toolserver/upstream"
@@ -247,6 +248,11 @@ func (r *checkReport) tools(ctx context.Context, a *app.App) {
 		left := slices.ContainsFunc(catalog.Missing(), func(m domain.Missing) bool { return m.Kind == domain.KindSkill && m.Name == name })
 		if set := a.Config().Skills.Settings[name]; !offered && !left && (set.Enabled == nil || *set.Enabled) {
 			r.note("warn", "warning", a.Config().Mistake("skills.settings."+name, "there is no skill %q now; the settings apply when there is", name).Error())
+		}
+	}
+	for _, dir := range a.Config().Skills.Directories {
+		if slices.ContainsFunc(a.Config().Policy().Writable(), func(w string) bool { return pathguard.Within(pathguard.Real(w), pathguard.Real(dir)) }) {
+			r.note("warn", "warning", "skills.directories: tools may write to "+dir+", and so change what models are told")
 		}
 	}
 	for _, m := range domain.Joined(catalog.Missing()) {
