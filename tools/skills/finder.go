@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ type finder struct {
 
 	skills  []domain.Skill
 	missing []domain.Missing
-	state   string      // how the files looked that these were made of, and under which secrets
+	state   string      // a hash of how the files looked that these were made of, and of the secrets then
 	stale   atomic.Bool // files may be others although they look as they did
 }
 
@@ -75,21 +76,22 @@ func (e seen) Rel() string  { return e.rel }
 
 // look returns the skills of the program and those in the directories, and those that are left out.
 func (f *finder) look(ctx context.Context, secrets []string) ([]domain.Skill, []domain.Missing) {
-	var state strings.Builder
-	fmt.Fprintf(&state, "%q", secrets)
+	state := sha256.New()
+	fmt.Fprintf(state, "%q", secrets)
 	found, failed, young := make([][]seen, len(f.dirs)), make([]error, len(f.dirs)), false
 	for i, dir := range f.dirs {
 		found[i], failed[i] = f.walk(ctx, dir)
-		fmt.Fprintf(&state, "%d %v\n", i, failed[i])
+		fmt.Fprintf(state, "%d %v\n", i, failed[i])
 		for _, e := range found[i] {
-			fmt.Fprintf(&state, "%q %t %q %d %d %v\n", e.rel, e.dir, e.problem, e.info.Size, e.info.ModTime.UnixNano(), e.info.ID)
+			fmt.Fprintf(state, "%q %t %q %d %d %v\n", e.rel, e.dir, e.problem, e.info.Size, e.info.ModTime.UnixNano(), e.info.ID)
 			young = young || time.Since(e.info.ModTime) < sureAge
 		}
 	}
-	if f.state != "" && (ctx.Err() != nil || state.String() == f.state && !f.stale.Load()) {
+	sum := string(state.Sum(nil))
+	if f.state != "" && (ctx.Err() != nil || sum == f.state && !f.stale.Load()) {
 		return f.skills, f.missing
 	}
-	f.state = state.String()
+	f.state = sum
 	f.stale.Store(young)
 	skills, err := own()
 	f.skills, f.missing = skills, nil
