@@ -76,6 +76,15 @@ type schema struct {
 	MinProperties *float64                   `json:"minProperties,omitempty"`
 	MaxProperties *float64                   `json:"maxProperties,omitempty"`
 	WriteOnly     bool                       `json:"writeOnly,omitempty"`
+	File          *fileOfClient              `json:"x-mcp-file,omitempty"`
+}
+
+// ClientFile is a struct that stands for a file of the client, so that its schema has a keyword which says so to clients
+// with the extension io.modelcontextprotocol/files.
+type ClientFile interface{ MaxSize() int64 }
+
+type fileOfClient struct {
+	MaxSize int64 `json:"maxSize"`
 }
 
 // properties are schemas by name, in their order.
@@ -161,6 +170,9 @@ func (w *writer) value(f *Field, v reflect.Value, section bool) *schema {
 	switch t.Kind {
 	case Struct:
 		s = w.structure(t, f.Secret, v)
+		if file, ok := reflect.Zero(t.Go).Interface().(ClientFile); ok {
+			s.File = &fileOfClient{file.MaxSize()}
+		}
 	case List:
 		s = &schema{Type: "array", Items: w.value(&Field{Type: t.Elem, Rules: f.Elements()}, reflect.Value{}, false)}
 	case Map:
