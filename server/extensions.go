@@ -21,10 +21,13 @@ type Protocol struct {
 type Extensions struct {
 	Tasks  bool `yaml:"tasks"`
 	Skills bool `yaml:"skills"`
+	Files  bool `yaml:"files"`
 }
 
 // DefaultProtocol has every extension that is no experiment.
-func DefaultProtocol() Protocol { return Protocol{Extensions: Extensions{Tasks: true, Skills: true}} }
+func DefaultProtocol() Protocol {
+	return Protocol{Extensions: Extensions{Tasks: true, Skills: true, Files: true}}
+}
 
 // extension is a part of the protocol of its own, with methods for those who know
 // it (SEP-2133).
@@ -58,6 +61,7 @@ const (
 const (
 	extensionTasks = iota
 	extensionSkills
+	extensionFiles
 	extensionCount
 )
 
@@ -73,6 +77,11 @@ var extensions = [extensionCount]extension{
 		methods: []string{methodSkillsList, methodSkillsGet, methodDirectory},
 		purpose: "Directories of instructions for models, with digests of all files",
 		on:      func(s Extensions) bool { return s.Skills },
+	},
+	extensionFiles: {
+		name: "files", id: "io.modelcontextprotocol/files", stage: stageExperimental, settings: `{"upload":{},"download":{}}`, declared: true,
+		purpose: "Tools take files of the client and give it files by address, over HTTP only",
+		on:      func(s Extensions) bool { return s.Files },
 	},
 }
 

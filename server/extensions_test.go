@@ -23,7 +23,11 @@ func TestExtensionsPage(t *testing.T) {
 		if e.header != "" {
 			header = "`" + e.header + "`"
 		}
-		fmt.Fprintf(&table, "| `%s` (`%s`) | %s | %s | `%s` | %s | %s |\n", e.id, e.name, e.stage, declares, strings.Join(e.methods, "`, `"), header, e.purpose)
+		methods := ""
+		if e.methods != nil {
+			methods = "`" + strings.Join(e.methods, "`, `") + "`"
+		}
+		fmt.Fprintf(&table, "| `%s` (`%s`) | %s | %s | %s | %s | %s |\n", e.id, e.name, e.stage, declares, methods, header, e.purpose)
 	}
 	page, err := os.ReadFile(file)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 // HTTPOptions say how the server is reached over HTTP.
 type HTTPOptions struct {
 	Path           string        // of the MCP endpoint
-	PublicURL      string        // address at which others reach this server, for its card; empty for none
+	PublicURL      string        // address at which others reach this server, for its card and links; empty for none
 	AllowedOrigins []string      // of web pages that may talk to the server
 	AllowedHosts   []string      // names of the server besides localhost
 	SessionTTL     time.Duration // how long an idle session lives
@@ -160,6 +160,7 @@ func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handle
 	path := strings.TrimSuffix(opts.Path, "/")
 	h.routes = cards(s.opts.Info, opts.PublicURL, opts.Path)
 	h.routes[path], h.routes[path+"/"] = h.endpoint, h.endpoint // people write either
+	h.routes[path+uploadsPath], h.routes[path+downloadsPath] = h.receiveFile, h.sendFile
 	h.routes["/livez"] = func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, false) }
 	h.routes["/readyz"] = func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, h.ready.Err() != nil) }
 	return h
@@ -195,27 +196,16 @@ func (h *httpHandler) probe(w http.ResponseWriter, r *http.Request, stopping boo
 
 // endpoint serves MCP.
 func (h *httpHandler) endpoint(w http.ResponseWriter, r *http.Request) {
-	if !h.checkOrigin(w, r) {
+	if !h.admits(w, r, "POST, GET, DELETE") {
 		return
 	}
-	if r.Method == http.MethodOptions {
-		preflight(w, r)
+	who, ok := h.authenticate(w, r)
+	if !ok {
 		return
 	}
-	if len(r.Header.Values("Authorization")) > 1 {
-		writeError(w, nil, doubled("Authorization"), http.StatusBadRequest)
-		return
+	if h.server.offering.Load().on[extensionFiles] {
+		who.endpoint = h.endpointURL(r)
 	}
-	authorization := r.Header.Get("Authorization")
-	p, challenge := h.opts.Authenticator.Authenticate(authorization)
-	if challenge != nil {
-		if h.opts.Refused != nil {
-			h.opts.Refused(r, challenge)
-		}
-		challenge.write(w, h.server.opts.Info.Name)
-		return
-	}
-	who := caller{p, h.opts.Authenticator, authorization}
 	if err := checkSingle(r.Header); err != nil {
 		h.reject(w, r, nil, err, http.StatusBadRequest)
 		return
@@ -235,6 +225,37 @@ func (h *httpHandler) endpoint(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.endSession(w, r, who.principal)
 	}
+}
+
+// admits keeps out pages that may not talk to the server, and answers the question of browsers whether they may. It answers
+// a request that goes no further itself.
+func (h *httpHandler) admits(w http.ResponseWriter, r *http.Request, methods string) bool {
+	if !h.checkOrigin(w, r) {
+		return false
+	}
+	if r.Method == http.MethodOptions {
+		preflight(w, r, methods)
+		return false
+	}
+	return true
+}
+
+// authenticate establishes who makes a request. It answers a refused one itself.
+func (h *httpHandler) authenticate(w http.ResponseWriter, r *http.Request) (who caller, ok bool) {
+	if len(r.Header.Values("Authorization")) > 1 {
+		writeError(w, nil, doubled("Authorization"), http.StatusBadRequest)
+		return who, false
+	}
+	authorization := r.Header.Get("Authorization")
+	p, challenge := h.opts.Authenticator.Authenticate(authorization)
+	if challenge != nil {
+		if h.opts.Refused != nil {
+			h.opts.Refused(r, challenge)
+		}
+		challenge.write(w, h.server.opts.Info.Name)
+		return who, false
+	}
+	return caller{principal: p, authenticator: h.opts.Authenticator, authorization: authorization}, true
 }
 
 // knownVersion reports whether a version header names a protocol version, if there is one.
@@ -314,7 +335,7 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 // mcpHeaders are the headers MCP clients in browsers send and read.
 const (
 	requestHeaders = "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, " +
-		"traceparent, tracestate, baggage"
+		"traceparent, tracestate, baggage, " + uploadHeader + ", " + downloadHeader + ", Range, If-Range"
 	paramHeader     = "mcp-param-" // begins those that repeat arguments
 	maxParamHeaders = 4 << 10      // bytes of their names that a preflight request may ask for
 	responseHeaders = "Mcp-Session-Id, WWW-Authenticate, RateLimit, RateLimit-Policy, Retry-After"
@@ -385,7 +406,7 @@ func hostname(host string) string {
 
 // preflight answers the question browsers ask before they send a request to
 // another origin.
-func preflight(w http.ResponseWriter, r *http.Request) {
+func preflight(w http.ResponseWriter, r *http.Request, methods string) {
 	allowed := requestHeaders
 	for name := range strings.SplitSeq(r.Header.Get("Access-Control-Request-Headers"), ",") {
 		name = strings.ToLower(strings.TrimSpace(name))
@@ -393,7 +414,7 @@ func preflight(w http.ResponseWriter, r *http.Request) {
 			allowed += ", " + name
 		}
 	}
-	w.Header().Set("Access-Control-Allow-Methods", "POST, GET, DELETE")
+	w.Header().Set("Access-Control-Allow-Methods", methods)
 	w.Header().Set("Access-Control-Allow-Headers", allowed)
 	w.Header().Add("Vary", "Access-Control-Request-Headers")
 	w.Header().Set("Access-Control-Max-Age", "86400")

@@ -48,6 +48,8 @@ type Options struct {
 	BeforeAnswers func() // called before answers are sent, several at a time; must return soon; may be nil
 	// Tasks opens the directory that keeps tasks. It may be nil: no call then becomes one.
 	Tasks func() (*os.Root, error)
+	// Uploads opens the directory for files that clients send, until their calls have them. It may be nil: none is taken then.
+	Uploads func() (*os.Root, error)
 }
 
 // Server is an MCP server.
@@ -73,6 +75,7 @@ type Server struct {
 	requests *share.Pool              // in flight, likewise
 	streams  *share.Pool              // of changes that are open over HTTP, likewise
 	watches  *share.Pool              // subscriptions to documents, likewise
+	transfers
 }
 
 // Bounds of what all clients together can have in flight or open.
@@ -104,7 +107,7 @@ func New(exec *call.Executor, opts Options) *Server {
 	if opts.Tasks == nil {
 		opts.Tasks = func() (*os.Root, error) { return nil, errors.New("there is no directory for tasks") }
 	}
-	s.tasks = newTasks(s, opts.Tasks)
+	s.tasks, s.transfers = newTasks(s, opts.Tasks), newTransfers()
 	s.Offer(DefaultProtocol())
 	exec.Registry.OnChange(s.publish)
 	return s

@@ -149,7 +149,10 @@ func (t *liveTask) ended(write reply, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	required, asks := errors.AsType[*call.InputRequired](err)
-	if asks {
+	switch {
+	case asks && required.Files != nil:
+		asks, err = false, domain.Errorf(domain.CodeExecutionFailed, "the client was to send files, which no task waits for; make the call again")
+	case asks:
 		t.keep = required.Keep
 	}
 	switch {
