@@ -31,6 +31,8 @@ type Options struct {
 	// the executor need not cut it; 0 is [domain.DefaultMaxResultChars].
 	// Windows of files are measured in bytes of UTF-8, which are no fewer.
 	MaxChars int
+	// NoTransfers says why files cannot be sent by address, as a clause; "" if they can.
+	NoTransfers string
 }
 
 // The heads of the families of file tools.
@@ -53,6 +55,10 @@ func Family() declare.Family[Options, *toolset] {
 			},
 		}
 	}
+	byAddress := func(e declare.Entry[*toolset]) declare.Entry[*toolset] {
+		e.Lacks = func(s *toolset) string { return s.options.NoTransfers }
+		return e
+	}
 	filtering := func(e declare.Entry[*toolset], programs ...string) declare.Entry[*toolset] {
 		e.Owner.Filters = programs
 		return e
@@ -71,6 +77,8 @@ func Family() declare.Family[Options, *toolset] {
 			entry("copy_file", ReadFile, WriteFile, nil, copyFile),
 			entry("create_directory", "", WriteFile, nil, createDirectory),
 			entry("delete_file", "", WriteFile, nil, deleteFile),
+			byAddress(entry("upload_file", "", WriteFile, nil, uploadFile)),
+			byAddress(entry("download_file", ReadFile, "", nil, downloadFile)),
 		},
 	}
 }

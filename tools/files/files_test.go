@@ -100,8 +100,8 @@ func (b bench) run(t *testing.T, tool string, cases []tooltest.Case) {
 func TestTools(t *testing.T) {
 	for _, create := range []bool{false, true} {
 		b := newBench(t, declare.From[files.Options]{Settings: declare.Settings{"write_file": &files.WriteSettings{CreateDirs: &create}}}, nil)
-		if len(b.tools) != 11 {
-			t.Errorf("%d tools; want 11", len(b.tools))
+		if len(b.tools) != 13 {
+			t.Errorf("%d tools; want 13", len(b.tools))
 		}
 		for _, tool := range b.tools {
 			if tool.Category != "file" {

@@ -135,11 +135,11 @@ func (t fileTool) writeFailure(in writeInput, err error) (domain.ToolResult, err
 	case e.Kind == pathguard.KindNotFound && !in.CreateDirs && t.lacksParent(in.Path):
 		return domain.Failure("not_found",
 			fmt.Sprintf("%s was not written: its parent directory does not exist, and create_dirs is false", in.Path),
-			fmt.Sprintf("Call write_file(path=%q, ..., create_dirs=true) to create it.", in.Path)), nil
+			fmt.Sprintf("Call %s(path=%q, ..., create_dirs=true) to create it.", t.name, in.Path)), nil
 	case e.Kind == pathguard.KindExists && in.OnConflict == "error":
 		return domain.Failure("already_exists",
 			fmt.Sprintf("%s already exists and was left as it is, because on_conflict is error", in.Path),
-			"Choose another path, or call write_file with on_conflict=\"overwrite\" to replace it."), nil
+			"Choose another path, or call "+t.name+" with on_conflict=\"overwrite\" to replace it."), nil
 	}
 	return domain.ToolResult{}, err
 }

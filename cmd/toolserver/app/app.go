@@ -47,6 +47,7 @@ type Program struct {
 	Resources []domain.Resource    // likewise
 	Prompts   []domain.Prompt      // likewise
 	Ready     func(*call.Executor) // called once everything is put together; may be nil
+	HTTP      bool                 // it serves over HTTP
 }
 
 // RunChild does the work of a child process of the server and returns its exit
@@ -210,7 +211,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 	servers.Commit()
 	if s := a.serving.Load(); s.server != nil {
 		s.server.ErrorsAsResults.Store(cmp.Or(s.Errors, cfg.Errors) == "result")
-		s.server.Offer(cfg.Protocol)
+		s.server.Offer(a.protocol(cfg))
 	}
 	if !tokens.Empty() {
 		a.hadTokens.Store(true)
@@ -231,6 +232,21 @@ func (a *App) sandbox(cfg *config.Loaded) (*tools.Sandbox, error) {
 	return &tools.Sandbox{Policy: policy, Sandbox: box}, err
 }
 
+// protocol returns what of the protocol clients are offered: files by address only where there are addresses.
+func (a *App) protocol(cfg *config.Loaded) server.Protocol {
+	p := cfg.Protocol
+	p.Extensions.Files = p.Extensions.Files && p.Experimental && a.program.HTTP
+	return p
+}
+
+// noTransfers says why files do not go by address, "" if they do.
+func (a *App) noTransfers(cfg *config.Loaded) string {
+	if a.protocol(cfg).Extensions.Files {
+		return ""
+	}
+	return "needs a server over HTTP with protocol.experimental, which sends files by address, and protocol.extensions.files"
+}
+
 // deps returns what the built-in families are made from.
 func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 	_, noShell := process.Shell()
@@ -245,7 +261,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 			},
 		},
 		Sandbox: box, Settings: cfg.ToolSettings(),
-		Files: files.Options{MaxChars: cfg.Limits.MaxResultChars},
+		Files: files.Options{MaxChars: cfg.Limits.MaxResultChars, NoTransfers: a.noTransfers(cfg)},
 		Shell: shell.Options{
 			BashTimeout: cfg.Tools["bash"].Timeout, ExecuteTimeout: cfg.Tools["execute_command"].Timeout,
 			MaxChars: cfg.Limits.MaxResultChars, NoShell: noShell != nil,

@@ -123,10 +123,11 @@ func (a *App) serves(o ServeOptions) *serving {
 		Connected: func(s domain.Session, protocol string) {
 			a.Note("connect", s.Principal.ID, zap.String("client", s.Client), zap.String("protocol", protocol), zap.String("session", s.ID))
 		},
-		Tasks: sandbox.NewState(cfg.Policy().StateDirectory, "tasks").Directory, SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.journal.log.Sync() },
+		Tasks:   sandbox.NewState(cfg.Policy().StateDirectory, "tasks").Directory,
+		Uploads: sandbox.NewState(cfg.Policy().StateDirectory, "uploads").Directory, SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.journal.log.Sync() },
 	})
 	s.server.ErrorsAsResults.Store(cmp.Or(o.Errors, cfg.Errors) == "result")
-	s.server.Offer(cfg.Protocol)
+	s.server.Offer(a.protocol(cfg))
 	if o.HTTP != "" {
 		s.auth = newAuthenticator(a, o.Insecure)
 		if cfg.Server.PublicURL != "" {
@@ -264,7 +265,7 @@ func (s *serving) overHTTP(ctx context.Context) error {
 		Path: cfg.Server.Path, PublicURL: cfg.Server.PublicURL, AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: cfg.Server.AllowedHosts,
 		AnyHost:    s.auth.required() || !server.IsLoopback(s.HTTP),
 		SessionTTL: cfg.Server.SessionTTL, MaxSessions: cfg.Server.MaxSessions, DrainDelay: cfg.Server.DrainDelay,
-		Authenticator: s.auth, Refused: s.auth.refusals.request, Pages: pages,
+		PublicURL: cfg.Server.PublicURL, Authenticator: s.auth, Refused: s.auth.refusals.request, Pages: pages,
 	})
 }
 

@@ -73,6 +73,7 @@ func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool) erro
 	if cfg.Logging.File != "" || cfg.Logging.Level == "error" {
 		g.sayUnused(cfg) // since the log does not, or elsewhere
 	}
+	g.program.HTTP = o.HTTP != ""
 	a, err := app.New(g.program, cfg, log.Logger)
 	if err != nil {
 		return usage(err)
