@@ -265,7 +265,7 @@ func (s *serving) overHTTP(ctx context.Context) error {
 		Path: cfg.Server.Path, PublicURL: cfg.Server.PublicURL, AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: cfg.Server.AllowedHosts,
 		AnyHost:    s.auth.required() || !server.IsLoopback(s.HTTP),
 		SessionTTL: cfg.Server.SessionTTL, MaxSessions: cfg.Server.MaxSessions, DrainDelay: cfg.Server.DrainDelay,
-		PublicURL: cfg.Server.PublicURL, Authenticator: s.auth, Refused: s.auth.refusals.request, Pages: pages,
+		Authenticator: s.auth, Refused: s.auth.refusals.request, Pages: pages,
 	})
 }
 
