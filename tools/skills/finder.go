@@ -93,6 +93,7 @@ func (f *finder) look(ctx context.Context, secrets []string) ([]domain.Skill, []
 	}
 	f.state = sum
 	f.stale.Store(young)
+	before, left := f.skills, f.missing
 	skills, err := own()
 	f.skills, f.missing = skills, nil
 	if err != nil {
@@ -104,6 +105,11 @@ func (f *finder) look(ctx context.Context, secrets []string) ([]domain.Skill, []
 			f.leave(dir, failed[i].Error())
 		}
 		f.collect(ctx, dir, found[i], &redactor)
+	}
+	if err := ctx.Err(); err != nil { // some were not read: the next who asks has them
+		if f.stale.Store(true); errors.Is(err, context.Canceled) {
+			f.skills, f.missing = before, left
+		}
 	}
 	return f.skills, f.missing
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
@@ -26,6 +27,7 @@ type bench struct {
 	dir  string // canonical
 	exec *call.Executor
 	user domain.Session
+	look func(context.Context, []string) ([]domain.Skill, []domain.Missing)
 }
 
 func newBench(t *testing.T) *bench {
@@ -49,6 +51,7 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.look = offer.Look
 	b.exec.Registry.Register(domain.FixedSource("skills", offer, nil))
 	return b
 }
@@ -283,6 +286,49 @@ func TestUnchanged(t *testing.T) {
 	if changes != 1 {
 		t.Errorf("%d changes after one", changes)
 	}
+}
+
+// TestCanceled looks again after whoever asked first has gone, in the walk or later.
+func TestCanceled(t *testing.T) {
+	b := newBench(t)
+	b.write(t, "a/SKILL.md", main("a"))
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(b.dir, "a", "SKILL.md"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(filepath.Join(b.dir, "a"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	canceled := 0
+	for after := range 12 {
+		ctx := &canceling{Context: t.Context(), after: after}
+		found, missing := b.look(ctx, nil)
+		if missing != nil {
+			t.Errorf("canceled after %d: %v", after, missing)
+		}
+		if found == nil {
+			canceled++
+		}
+	}
+	if canceled < 3 {
+		t.Errorf("%d were canceled", canceled)
+	}
+	if all, missing := b.listed(t); !slices.Equal(all, []string{"a"}) || len(missing) > 0 {
+		t.Errorf("%q, %v", all, missing)
+	}
+}
+
+// canceling is a context that is canceled when it has been asked so often.
+type canceling struct {
+	context.Context
+	after int
+}
+
+func (c *canceling) Err() error {
+	if c.after--; c.after < 0 {
+		return context.Canceled
+	}
+	return nil
 }
 
 // TestSecrets offers no skill that has a secret of the configuration, since it could not be served as it is.
