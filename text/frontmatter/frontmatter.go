@@ -25,7 +25,12 @@ const (
 // Of returns the frontmatter of a file as a JSON object with the members in their order.
 // What parsers of YAML do not agree on is an error, since clients compare their reading of
 // the file with ours (SEP-2640, Frontmatter Verification).
-func Of(file []byte) (json.RawMessage, error) {
+func Of(file []byte) (_ json.RawMessage, err error) {
+	defer func() { // the parser reports some of its own faults by panicking
+		if r := recover(); r != nil {
+			err = fmt.Errorf("its frontmatter is not valid YAML: %v", r)
+		}
+	}()
 	switch {
 	case bytes.HasPrefix(file, []byte("\xef\xbb\xbf")):
 		return nil, errors.New("it begins with a byte order mark; save it without one")

@@ -1,6 +1,7 @@
 package frontmatter_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -56,4 +57,21 @@ func TestSame(t *testing.T) {
 			t.Errorf("%v: %t", pair, got)
 		}
 	}
+}
+
+// FuzzOf checks that nothing in a file does harm, and that what is read is a JSON object.
+func FuzzOf(f *testing.F) {
+	for _, seed := range []string{"name: a\nb: [1, {c: d}]", "a: |\n  x", "? a\n: b", "a: &x [*x]", "<<: *a", "!!map {a: !!str 1}", "a: \"\\x00\""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := frontmatter.Of([]byte("---\n" + text + "\n---\n"))
+		var object map[string]any
+		if err == nil && (json.Unmarshal(got, &object) != nil || object == nil) {
+			t.Errorf("%q: %s", text, got)
+		}
+		if err == nil && !frontmatter.Same(got, got) {
+			t.Errorf("%q: %s is not itself", text, got)
+		}
+	})
 }
