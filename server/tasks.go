@@ -90,10 +90,10 @@ func (ts *tasks) begin(x *exchange, message string) *liveTask {
 		return nil
 	}
 	name, _ := rawjson.String(x.name)
-	now := time.Now()
-	t := &liveTask{tasks: ts, x: x, answers: map[string]json.RawMessage{}, state: task.Task{
-		ID: ts.store.NewID(), Owner: owner, Tool: name, Status: task.Working, Message: message, Created: now, Updated: now,
-	}}
+	now := time.Now().UTC()
+	t := &liveTask{tasks: ts, x: x, answers: map[string]json.RawMessage{}, state: task.Task{Owner: owner, Tool: name, State: task.State{
+		ID: ts.store.NewID(), Status: task.Working, Message: message, Created: now, Updated: now, Poll: pollInterval.Milliseconds(),
+	}}}
 	err := ts.store.Put(t.state)
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -114,7 +114,7 @@ func (t *liveTask) set(change func(*task.Task)) {
 	}
 	before := t.state
 	change(&t.state)
-	t.state.Updated = time.Now()
+	t.state.Update(time.Now().UTC())
 	if before.Status != t.state.Status {
 		if err := t.tasks.store.Put(t.state); err != nil {
 			t.tasks.server.opts.Log.Warn("the state of a task could not be kept", zap.String("tool", t.state.Tool), zap.Error(err))
@@ -333,8 +333,8 @@ func (g *background) detach(message string) bool {
 		return false
 	}
 	x.peer.finished, g.task = true, t
-	b := append(jsonrpc.AppendResultHead(nil, x.ID), '{')
-	b = append(appendTask(b, &t.state), `,"resultType":"task"`...)
+	b := append(jsonrpc.AppendResultHead(nil, x.ID), `{"resultType":"task",`...)
+	b = x.server.appendTask(b, &t.state.State)
 	x.reply(append(x.encoder().meta(b, nil), '}'), 0)
 	return true
 }
@@ -376,36 +376,11 @@ func (g *background) serve(connection context.Context) {
 
 var errLeft = errors.New("the client has closed the connection")
 
-// appendTask appends the members that every form of a task has.
-func appendTask(b []byte, t *task.Task) []byte {
-	b = rawjson.AppendString(append(b, `"taskId":`...), t.ID)
-	b = appendMember(b, "status", string(t.Status))
-	b = appendOptional(b, "statusMessage", t.Message)
-	b = appendMember(b, "createdAt", t.Created.UTC().Format(time.RFC3339Nano))
-	b = appendMember(b, "lastUpdatedAt", t.Updated.UTC().Format(time.RFC3339Nano))
-	b = append(b, `,"ttlMs":`...)
-	if t.Status.Final() {
-		b = strconv.AppendInt(b, (t.Updated.Sub(t.Created) + task.KeptFor).Milliseconds(), 10)
-	} else {
-		b = append(b, "null"...) // it is kept for as long as it goes on
-	}
-	return append(b, `,"pollIntervalMs":`+strconv.FormatInt(pollInterval.Milliseconds(), 10)...)
-}
-
-// appendDetails appends what tasks/get returns and notifications/tasks carries. What was kept is
-// shown without the secrets that the server has now.
-func (s *Server) appendDetails(b []byte, t *task.Task) []byte {
-	b = appendTask(b, t)
-	redactor := &s.exec.Registry.Catalog().Redactor
-	for _, m := range []struct {
-		name  string
-		value json.RawMessage
-	}{{"result", t.Result}, {"error", t.Error}, {"inputRequests", t.Requests}} {
-		if m.value != nil {
-			b = append(append(b, `,"`+m.name+`":`...), redactor.JSON(m.value)...)
-		}
-	}
-	return b
+// appendTask appends the members of a task, without the secrets that the server has now: it may have been kept
+// under others.
+func (s *Server) appendTask(b []byte, t *task.State) []byte {
+	state := s.exec.Registry.Catalog().Redactor.JSON(jsonrpc.AppendValue(nil, t))
+	return append(b, state[1:len(state)-1]...)
 }
 
 // onTask serves tasks/get, tasks/update and tasks/cancel.
@@ -422,7 +397,7 @@ func (x *exchange) onTask() (reply, error) {
 	if err != nil {
 		return nil, taskError(err)
 	}
-	return func(b []byte) []byte { return x.encoder().end(x.server.appendDetails(append(b, '{'), &t), nil) }, nil
+	return func(b []byte) []byte { return x.encoder().end(x.server.appendTask(append(b, '{'), &t.State), nil) }, nil
 }
 
 var errForeign = errors.New("another process of this server goes on with the task, and only that can change it")
@@ -470,5 +445,5 @@ func (in *incoming) notifyOfTask(id string, tag any) {
 		return // it has expired
 	}
 	b := jsonrpc.AppendValue([]byte(`{"jsonrpc":"2.0","method":"`+notificationTasks+`","params":{"_meta":`), tag)
-	in.out.notify(append(in.server.appendDetails(append(b, ','), &t), "}}"...))
+	in.out.notify(append(in.server.appendTask(append(b, ','), &t.State), "}}"...))
 }

@@ -34,19 +34,33 @@ const (
 // Final reports whether a task with this status has ended.
 func (s Status) Final() bool { return s == Completed || s == Failed || s == Cancelled }
 
-// Task is the state of a task.
-type Task struct {
-	ID       string          `json:"id"`
-	Owner    string          `json:"owner"` // ID of the principal, to whom alone it exists
-	Tool     string          `json:"tool"`
+// State is what clients are told of a task.
+type State struct {
+	ID       string          `json:"taskId"`
 	Status   Status          `json:"status"`
-	Message  string          `json:"message,omitempty"` // for people and models
-	Created  time.Time       `json:"created"`
-	Updated  time.Time       `json:"updated"`
-	Result   json.RawMessage `json:"result,omitempty"`   // of a task that is completed
-	Error    json.RawMessage `json:"error,omitempty"`    // of one that has failed: an error of JSON-RPC
-	Requests json.RawMessage `json:"requests,omitempty"` // that the client has to answer, by key
-	Foreign  bool            `json:"-"`                  // another process goes on with it
+	Message  string          `json:"statusMessage,omitempty"` // for people and models
+	Created  time.Time       `json:"createdAt"`
+	Updated  time.Time       `json:"lastUpdatedAt"`
+	TTL      *int64          `json:"ttlMs"` // milliseconds from Created for which it is kept; nil while it goes on
+	Poll     int64           `json:"pollIntervalMs"`
+	Result   json.RawMessage `json:"result,omitempty"`        // of a task that is completed
+	Error    json.RawMessage `json:"error,omitempty"`         // of one that has failed: an error of JSON-RPC
+	Requests json.RawMessage `json:"inputRequests,omitempty"` // that the client has to answer, by key
+}
+
+// Task is a task as it is kept.
+type Task struct {
+	State
+	Owner   string `json:"owner"` // ID of the principal, to whom alone it exists
+	Tool    string `json:"tool"`
+	Foreign bool   `json:"-"` // another process goes on with it
+}
+
+// Update sets the time of the last change, which was made.
+func (s *State) Update(at time.Time) {
+	if s.Updated = at; s.Status.Final() {
+		s.TTL = new((at.Sub(s.Created) + KeptFor).Milliseconds())
+	}
 }
 
 // KeptFor is how long a task is kept that has ended.
@@ -172,7 +186,7 @@ func (s *Store) Put(t Task) error {
 		err = s.write(t.ID, data)
 	}
 	if t.Status.Final() {
-		kept := &Task{ID: t.ID}
+		kept := &Task{State: State{ID: t.ID}}
 		if err != nil {
 			kept = &t
 		}
@@ -250,7 +264,8 @@ func (s *Store) Get(owner, id string) (t Task, err error) {
 
 // fail says of a task that its process is gone.
 func (t *Task) fail(at time.Time) {
-	t.Status, t.Updated, t.Requests = Failed, at, nil
+	t.Status, t.Requests = Failed, nil
+	t.Update(at)
 	t.Message = "the server has ended while the call was running: whether it had an effect is unknown, and it is not made again"
 	t.Error, _ = json.Marshal(map[string]any{"code": -32603, "message": t.Message})
 }

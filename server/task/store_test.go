@@ -29,8 +29,8 @@ func put(t *testing.T, s *Store, state Task) {
 func TestProcesses(t *testing.T) {
 	base := t.TempDir()
 	one, other := newStore(t, base), newStore(t, base)
-	running := Task{ID: one.NewID(), Owner: "ann", Status: Working, Created: time.Now()}
-	done := Task{ID: one.NewID(), Owner: "ann", Status: Completed, Result: json.RawMessage(`{"content":[]}`)}
+	running := Task{Owner: "ann", State: State{ID: one.NewID(), Status: Working, Created: time.Now()}}
+	done := Task{Owner: "ann", State: State{ID: one.NewID(), Status: Completed, Result: json.RawMessage(`{"content":[]}`)}}
 	put(t, one, running)
 	put(t, one, done)
 	if got, err := other.Get("ann", running.ID); err != nil || got.Status != Working || !got.Foreign {
@@ -66,7 +66,7 @@ func TestExpired(t *testing.T) {
 	old := time.Now().Add(-2 * KeptFor)
 	var ids []string
 	for _, s := range []*Store{dead, lives} {
-		task := Task{ID: s.NewID(), Owner: "ann", Status: Working}
+		task := Task{Owner: "ann", State: State{ID: s.NewID(), Status: Working}}
 		put(t, s, task)
 		dir := filepath.Join(base, s.name)
 		for _, path := range []string{filepath.Join(dir, task.ID), dir} {
@@ -101,7 +101,7 @@ func TestDropped(t *testing.T) {
 	s.kept.MaxEntries = 2
 	ids := []string{first, s.NewID(), s.NewID()}
 	for _, id := range ids {
-		put(t, s, Task{ID: id, Owner: "ann", Status: Cancelled})
+		put(t, s, Task{Owner: "ann", State: State{ID: id, Status: Cancelled}})
 	}
 	if _, err := s.Get("ann", first); err != ErrUnknown {
 		t.Errorf("the oldest: %v", err)
@@ -124,8 +124,8 @@ func TestUnwritable(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_ = s.Put(Task{ID: running, Owner: "ann", Status: Working})
-		err := s.Put(Task{ID: done, Owner: "ann", Status: Completed, Result: json.RawMessage(`{}`)})
+		_ = s.Put(Task{Owner: "ann", State: State{ID: running, Status: Working}})
+		err := s.Put(Task{Owner: "ann", State: State{ID: done, Status: Completed, Result: json.RawMessage(`{}`)}})
 		if (err == nil) != (s == none) {
 			t.Errorf("what cannot be written: %v", err)
 		}
