@@ -365,52 +365,57 @@ func hintsFor(session domain.Session, c *domain.Catalog) hints {
 	return hints{c, claude, claude && c.Hidden(session) > 0}
 }
 
-// append adds to the entry of a tool, from start on, what it has in _meta.
+// append adds to the entry of a tool, from start on, what it has in _meta: beside what its server says, which stays, except
+// that this cannot say that nobody has to agree to a call.
 func (h hints) append(b []byte, start int, t *domain.Tool, form string) []byte {
-	theirs := rawjson.Member(t.Listed, "_meta")
-	meta, added := h.meta(theirs, t, form)
-	switch {
-	case !added:
+	if meta := rawjson.Member(t.Listed, "_meta"); meta != nil {
+		if meta[0] != '{' {
+			meta = []byte("{}")
+		}
+		h.each(t, form, func(key string, value []byte) {
+			if key == askHint || rawjson.Member(meta, key) == nil {
+				meta = rawjson.With(meta, key, value)
+				b = append(b[:start], rawjson.With(b[start:], "_meta", meta)...)
+			}
+		})
 		return b
-	case theirs == nil:
-		return append(append(append(b[:len(b)-1], `,"_meta":`...), meta...), '}')
 	}
-	return append(b[:start], rawjson.With(b[start:], "_meta", meta)...)
+	before := `,"_meta":{`
+	h.each(t, form, func(key string, value []byte) {
+		if before != "," {
+			b = b[:len(b)-1]
+		}
+		b = append(append(append(append(append(b, before...), '"'), key...), `":`...), value...)
+		before = ","
+	})
+	if before != "," {
+		return b
+	}
+	return append(b, "}}"...)
 }
 
-// meta returns the _meta of a tool, and whether that is more than its server says, whose members stay as they are. It cannot
-// say that nobody has to agree to a call, though.
-func (h hints) meta(theirs []byte, t *domain.Tool, form string) (meta []byte, added bool) {
-	meta = theirs
-	if len(meta) == 0 || meta[0] != '{' {
-		meta = []byte("{}")
-	}
-	add := func(key, value string) {
-		if key == askHint || rawjson.Member(meta, key) == nil {
-			meta, added = rawjson.With(meta, key, []byte(value)), true
-		}
-	}
+// each calls add with the hints of a tool, as JSON.
+func (h hints) each(t *domain.Tool, form string, add func(key string, value []byte)) {
 	if t.Category != "" && t.Origin.Server == "" && t.Listed == nil { // other servers say all of theirs themselves
-		add(categoryKey, string(rawjson.AppendString(nil, t.Category)))
+		add(categoryKey, rawjson.AppendString(nil, t.Category))
 	}
 	if !h.claude {
-		return meta, added
+		return
 	}
 	if t.Confirm || t.Final {
-		add(askHint, "true")
+		add(askHint, []byte("true"))
 	}
 	length := h.catalog.Settings.Limits.ResultChars(t.MaxResultChars)
 	if t.Output != nil && form != domain.FormText {
 		length *= call.StructuredShare
 	}
 	if length > usualLength {
-		add(lengthHint, strconv.Itoa(length))
+		add(lengthHint, strconv.AppendInt(nil, int64(length), 10))
 	}
 	if t.Ability != "" {
-		add(searchHint, string(rawjson.AppendString(nil, t.Ability)))
+		add(searchHint, rawjson.AppendString(nil, t.Ability))
 	}
 	if t.Listing == domain.ListedAlways || t.Listing == domain.ListedToSearch && h.hidden {
-		add(loadHint, "true")
+		add(loadHint, []byte("true"))
 	}
-	return meta, added
 }
