@@ -214,7 +214,11 @@ const file = join(import.meta.dirname, '../../../docs/clients/behaviour.md');
 if (!failed && !only) {
   const now = page(Object.entries(CLIENTS).map(([name, { version }]) => ({ name, version, results: results.filter((r) => r.name === name) })));
   if (update) writeFileSync(file, now);
-  else try { assert.equal(now, readFileSync(file, 'utf8'), 'docs/clients/behaviour.md is not what the clients do: node test/clients/turns/main.mjs TOOLSERVER --update'); } catch (error) { failed++; console.log(error.message); }
+  else {
+    const [old, fresh] = [readFileSync(file, 'utf8'), now].map((text) => text.split('\n'));
+    const differences = [...old.filter((line) => !fresh.includes(line)).map((line) => `- ${line}`), ...fresh.filter((line) => !old.includes(line)).map((line) => `+ ${line}`)];
+    if (old.join('\n') !== now) { failed++; console.log(['docs/clients/behaviour.md is not what the clients do: node test/clients/turns/main.mjs TOOLSERVER --update', ...differences].join('\n')); }
+  }
 } else for (const { cells, notes, name, transport, kind } of results) console.log(name, transport, kind, JSON.stringify({ ...cells, ...(kind === 'main' && sent(notes)) }, null, 1));
 console.log(`${results.length} passed, ${failed} failed`);
 process.exit(failed || !results.length ? 1 : 0);
