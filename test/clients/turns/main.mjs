@@ -212,7 +212,7 @@ try {
 }
 const file = join(import.meta.dirname, '../../../docs/clients/behaviour.md');
 if (!failed && !only) {
-  const now = page(Object.entries(CLIENTS).map(([name, { version }]) => ({ name, version, results: results.filter((r) => r.name === name) })));
+  const now = page(Object.entries(CLIENTS).map(([name, { version, lasts }]) => ({ name, version, lasts, results: results.filter((r) => r.name === name) })));
   if (update) writeFileSync(file, now);
   else {
     const [old, fresh] = [readFileSync(file, 'utf8'), now].map((text) => text.split('\n'));

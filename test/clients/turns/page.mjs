@@ -35,15 +35,18 @@ export function sent(notes) {
   };
 }
 
-/** The page, for [{name, version, results: [{transport, kind, cells, notes}]}]. */
+// How a client ends, which the test does for those that last.
+const ENDS = ['Ends the server by', 'At its end'];
+
+/** The page, for [{name, version, lasts, results: [{transport, kind, cells, notes}]}]. */
 export function page(clients) {
-  const columns = clients.map(({ results }) => {
+  const columns = clients.map(({ lasts, results }) => {
     const rows = { sent: {}, shown: {} };
     const put = (part, row, transport, cell) => { if (cell !== undefined) (rows[part][row] ??= new Map()).set(transport, cell); };
     for (const transport of ['stdio', 'HTTP']) {
       for (const kind of ['main', 'long', 'cut', 'own']) {
         for (const { cells, notes } of results.filter((r) => r.kind === kind && r.transport === transport)) {
-          if (kind === 'main') for (const [row, cell] of Object.entries(sent(notes))) put('sent', row, transport, cell);
+          if (kind === 'main') for (const [row, cell] of Object.entries(sent(notes))) if (!lasts || !ENDS.includes(row)) put('sent', row, transport, cell);
           for (const [row, cell] of Object.entries(cells)) put('shown', row, transport, cell);
         }
       }
