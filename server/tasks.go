@@ -23,8 +23,11 @@ import (
 )
 
 const (
-	// slowTask is after what time a call becomes a task, for a client that takes one.
-	slowTask = 3 * time.Second
+	// slowTask is after what time a call becomes a task, for a client that takes one: Claude Code does not
+	// wait for one at all.
+	slowTask = 5 * time.Second
+	// noteKey is what Claude Code shows its model as a note of the server, when that has made a task.
+	noteKey = "com.anthropic/agent-task"
 	// pollInterval is how often clients are asked to look at most.
 	pollInterval = time.Second
 	// answerTime is how long a task waits for the answers of its client.
@@ -335,7 +338,11 @@ func (g *background) detach(message string) bool {
 	x.peer.finished, g.task = true, t
 	b := append(jsonrpc.AppendResultHead(nil, x.ID), `{"resultType":"task",`...)
 	b = x.server.appendTask(b, &t.state.State)
-	x.reply(append(x.encoder().meta(b, nil), '}'), 0)
+	var note any
+	if message != "" && x.domain().ClaudeCode() {
+		note = map[string]any{noteKey: map[string]string{"modelImmediateResponse": message}}
+	}
+	x.reply(append(x.encoder().meta(b, note), '}'), 0)
 	return true
 }
 

@@ -120,7 +120,7 @@ const checks = {
     assert.equal(text, 'did ok');
   },
   'a command that takes long': async ({ session }) => {
-    const { kind, text } = await settled(session, 'bash', { command: 'sleep 4; echo slow' });
+    const { kind, text } = await settled(session, 'bash', { command: 'sleep 6; echo slow' });
     assert.equal(kind, 'task');
     assert.match(text, /^slow/);
   },
