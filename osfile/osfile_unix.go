@@ -70,9 +70,9 @@ func Descriptors() int {
 func Writable(dir string) bool { return unix.Access(dir, unix.W_OK|unix.X_OK) == nil }
 
 // Unnamed returns a temporary file without a name: it is gone with its descriptor,
-// even when the server is killed.
-func Unnamed() (*os.File, error) {
-	f, err := os.CreateTemp("", "output-*")
+// even when the server is killed. It is in a directory, or with "" in that for temporary files.
+func Unnamed(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, "output-*")
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package osfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -52,8 +53,8 @@ func Writable(string) bool { return true }
 // Descriptors returns how many this process may have open.
 func Descriptors() int { return manyDescriptors }
 
-// Unnamed returns a temporary file that the system deletes with its last handle.
-func Unnamed() (*os.File, error) {
-	path := filepath.Join(os.TempDir(), fmt.Sprintf("output-%d-%d.tmp", os.Getpid(), time.Now().UnixNano()))
+// Unnamed returns a temporary file that the system deletes with its last handle, in a directory or, with "", in that for such files.
+func Unnamed(dir string) (*os.File, error) {
+	path := filepath.Join(cmp.Or(dir, os.TempDir()), fmt.Sprintf("output-%d-%d.tmp", os.Getpid(), time.Now().UnixNano()))
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|windows.FILE_FLAG_DELETE_ON_CLOSE, 0o600)
 }

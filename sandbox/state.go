@@ -186,6 +186,16 @@ func (s *State) Directory() (*os.Root, error) {
 	return s.open(true)
 }
 
+// Unnamed returns a file in the directory that is gone when it is closed.
+func (s *State) Unnamed() (*os.File, error) {
+	dir, err := s.Directory()
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return osfile.Unnamed(dir.Name())
+}
+
 // check reports why nothing can be kept under a name.
 func (s *State) check(name string) error {
 	switch {

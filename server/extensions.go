@@ -7,6 +7,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
@@ -79,7 +80,7 @@ var extensions = [extensionCount]extension{
 		on:      func(s Extensions) bool { return s.Skills },
 	},
 	extensionFiles: {
-		name: "files", id: "io.modelcontextprotocol/files", stage: stageExperimental, settings: `{"upload":{},"download":{}}`, declared: true,
+		name: "files", id: call.FilesExtension, stage: stageExperimental, settings: `{"upload":{},"download":{}}`, declared: true,
 		purpose: "Tools take files of the client and give it files by address, over HTTP only",
 		on:      func(s Extensions) bool { return s.Files },
 	},

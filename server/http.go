@@ -24,7 +24,7 @@ import (
 // HTTPOptions say how the server is reached over HTTP.
 type HTTPOptions struct {
 	Path           string        // of the MCP endpoint
-	PublicURL      string        // address at which others reach this server, for its card and links; empty for none
+	PublicURL      string        // address at which others reach this server, for its card; empty for none
 	AllowedOrigins []string      // of web pages that may talk to the server
 	AllowedHosts   []string      // names of the server besides localhost
 	SessionTTL     time.Duration // how long an idle session lives
@@ -160,7 +160,8 @@ func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handle
 	path := strings.TrimSuffix(opts.Path, "/")
 	h.routes = cards(s.opts.Info, opts.PublicURL, opts.Path)
 	h.routes[path], h.routes[path+"/"] = h.endpoint, h.endpoint // people write either
-	h.routes[path+uploadsPath], h.routes[path+downloadsPath] = h.receiveFile, h.sendFile
+	h.routes[path+uploadsPath] = h.byAddress("PUT", uploadHeader, h.receive)
+	h.routes[path+downloadsPath] = h.byAddress("GET, HEAD", downloadHeader, h.send)
 	h.routes["/livez"] = func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, false) }
 	h.routes["/readyz"] = func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, h.ready.Err() != nil) }
 	return h
@@ -196,15 +197,9 @@ func (h *httpHandler) probe(w http.ResponseWriter, r *http.Request, stopping boo
 
 // endpoint serves MCP.
 func (h *httpHandler) endpoint(w http.ResponseWriter, r *http.Request) {
-	if !h.admits(w, r, "POST, GET, DELETE") {
-		return
-	}
-	who, ok := h.authenticate(w, r)
+	who, ok := h.admits(w, r, "POST, GET, DELETE")
 	if !ok {
 		return
-	}
-	if h.server.offering.Load().on[extensionFiles] {
-		who.endpoint = h.endpointURL(r)
 	}
 	if err := checkSingle(r.Header); err != nil {
 		h.reject(w, r, nil, err, http.StatusBadRequest)
@@ -227,21 +222,16 @@ func (h *httpHandler) endpoint(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admits keeps out pages that may not talk to the server, and answers the question of browsers whether they may. It answers
-// a request that goes no further itself.
-func (h *httpHandler) admits(w http.ResponseWriter, r *http.Request, methods string) bool {
+// admits establishes who makes a request, with one of some methods. It answers one that goes no further itself: of a page that
+// may not talk to the server, of a browser that asks whether one may, and without good credentials.
+func (h *httpHandler) admits(w http.ResponseWriter, r *http.Request, methods string) (who caller, ok bool) {
 	if !h.checkOrigin(w, r) {
-		return false
+		return who, false
 	}
 	if r.Method == http.MethodOptions {
 		preflight(w, r, methods)
-		return false
+		return who, false
 	}
-	return true
-}
-
-// authenticate establishes who makes a request. It answers a refused one itself.
-func (h *httpHandler) authenticate(w http.ResponseWriter, r *http.Request) (who caller, ok bool) {
 	if len(r.Header.Values("Authorization")) > 1 {
 		writeError(w, nil, doubled("Authorization"), http.StatusBadRequest)
 		return who, false
@@ -255,7 +245,7 @@ func (h *httpHandler) authenticate(w http.ResponseWriter, r *http.Request) (who 
 		challenge.write(w, h.server.opts.Info.Name)
 		return who, false
 	}
-	return caller{principal: p, authenticator: h.opts.Authenticator, authorization: authorization}, true
+	return caller{p, h.opts.Authenticator, authorization}, true
 }
 
 // knownVersion reports whether a version header names a protocol version, if there is one.

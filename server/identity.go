@@ -153,7 +153,6 @@ type caller struct {
 	principal     domain.Principal
 	authenticator Authenticator
 	authorization string // header of the request; empty on stdio
-	endpoint      string // URL at which the client reaches the endpoint; empty on stdio, and unless files go by address
 }
 
 // again returns the principal as it is now, and reports whether its credentials

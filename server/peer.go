@@ -236,8 +236,8 @@ type requestState struct {
 	Asked     []string                   `json:"asked"`   // names of requests not answered yet
 	Answers   map[string]json.RawMessage `json:"answers"` // of earlier rounds
 	Resume    string                     `json:"resume,omitempty"`
-	Once      string                     `json:"once,omitempty"`    // see unused; empty if nothing asked was sealed
-	Uploads   map[string]string          `json:"uploads,omitempty"` // tokens of files that the client sends, by their IDs
+	Once      string                     `json:"once,omitempty"`   // see unused; empty if nothing asked was sealed
+	Upload    string                     `json:"upload,omitempty"` // token of a file that the client sends
 }
 
 // stateTime is how long a client may take for one round.
@@ -401,8 +401,7 @@ func validAnswer(method string, answer json.RawMessage) bool {
 func (p *peer) inputRequired(required *call.InputRequired) (reply, error) {
 	state := requestState{
 		Principal: p.who.principal.ID, Call: p.callHash(), Expires: time.Now().Add(stateTime),
-		Asked: slices.Collect(maps.Keys(required.Requests)), Answers: p.state.Answers, Resume: required.Resume,
-		Uploads: p.state.Uploads,
+		Asked: slices.Collect(maps.Keys(required.Requests)), Answers: p.state.Answers, Resume: required.Resume, Upload: p.state.Upload,
 	}
 	if p.agreed || slices.ContainsFunc(slices.Collect(maps.Values(required.Requests)), func(r call.InputRequest) bool { return r.Sealed }) {
 		state.Once = rand.Text() // it is good for one call, since a person has agreed to one
@@ -410,13 +409,11 @@ func (p *peer) inputRequired(required *call.InputRequired) (reply, error) {
 	}
 	sealed, err := p.server.states.seal(state)
 	return func(b []byte) []byte {
-		kind := "input_required"
-		if required.Files != nil {
-			kind = "upload_required"
-			b = jsonrpc.AppendValue(append(b, `{"uploads":`...), p.targets(required.Files))
-		} else {
-			b = jsonrpc.AppendValue(append(b, `{"inputRequests":`...), required.Requests)
+		kind, member, asked := "input_required", `{"inputRequests":`, any(required.Requests)
+		if required.Upload != nil {
+			kind, member, asked = "upload_required", `{"uploads":`, []any{required.Upload}
 		}
+		b = jsonrpc.AppendValue(append(b, member...), asked)
 		b = appendMember(b, "requestState", sealed)
 		b = appendMember(b, "resultType", kind)
 		return p.encoder().meta(b, nil)

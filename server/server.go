@@ -48,8 +48,8 @@ type Options struct {
 	BeforeAnswers func() // called before answers are sent, several at a time; must return soon; may be nil
 	// Tasks opens the directory that keeps tasks. It may be nil: no call then becomes one.
 	Tasks func() (*os.Root, error)
-	// Uploads opens the directory for files that clients send, until their calls have them. It may be nil: none is taken then.
-	Uploads func() (*os.Root, error)
+	// Spool makes a file, gone when it is closed, for one that a client sends. It may be nil where [Protocol] does not offer that.
+	Spool func() (*os.File, error)
 }
 
 // Server is an MCP server.
@@ -70,12 +70,12 @@ type Server struct {
 	unused   share.Store[string, struct{}] // states that one request may still use, by [requestState.Once]
 	replays  share.Store[string, *replay]  // of responses, by session and stream
 	pace     pace
-	sessions atomic.Pointer[sessions] // over HTTP
-	held     *share.Pool              // bytes of long messages in flight, by principal
-	requests *share.Pool              // in flight, likewise
-	streams  *share.Pool              // of changes that are open over HTTP, likewise
-	watches  *share.Pool              // subscriptions to documents, likewise
-	transfers
+	sessions atomic.Pointer[sessions]       // over HTTP
+	held     *share.Pool                    // bytes of long messages in flight, by principal
+	requests *share.Pool                    // in flight, likewise
+	streams  *share.Pool                    // of changes that are open over HTTP, likewise
+	watches  *share.Pool                    // subscriptions to documents, likewise
+	files    share.Store[string, *transfer] // by header and token
 }
 
 // Bounds of what all clients together can have in flight or open.
@@ -102,12 +102,13 @@ func New(exec *call.Executor, opts Options) *Server {
 		met:      share.Store[string, struct{}]{MaxEntries: maxUnused, MaxAge: metTime, Renew: true},
 		unused:   share.Store[string, struct{}]{MaxEntries: maxUnused, MaxAge: stateTime},
 		replays:  share.Store[string, *replay]{MaxSize: maxReplays, MaxAge: replayTime},
+		files:    share.Store[string, *transfer]{MaxEntries: maxTransfers, MaxSize: maxUploaded, MaxAge: transferTime, Dropped: (*transfer).drop},
 		held:     share.NewPool(max(maxBytesHeld, 3*int64(opts.MaxMessageBytes)/2), 0),
 		requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0), watches: share.NewPool(maxWatched, 0)}
 	if opts.Tasks == nil {
 		opts.Tasks = func() (*os.Root, error) { return nil, errors.New("there is no directory for tasks") }
 	}
-	s.tasks, s.transfers = newTasks(s, opts.Tasks), newTransfers()
+	s.tasks = newTasks(s, opts.Tasks)
 	s.Offer(DefaultProtocol())
 	exec.Registry.OnChange(s.publish)
 	return s

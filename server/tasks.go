@@ -153,8 +153,8 @@ func (t *liveTask) ended(write reply, err error) {
 	defer t.mu.Unlock()
 	required, asks := errors.AsType[*call.InputRequired](err)
 	switch {
-	case asks && required.Files != nil:
-		asks, err = false, domain.Errorf(domain.CodeExecutionFailed, "the client was to send files, which no task waits for; make the call again")
+	case asks && required.Upload != nil:
+		asks, err = false, domain.Errorf(domain.CodeExecutionFailed, "the client was to send a file, which no task waits for; make the call again")
 	case asks:
 		t.keep = required.Keep
 	}

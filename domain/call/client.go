@@ -143,7 +143,7 @@ func (r InputRequest) Needs() string {
 type InputRequired struct {
 	Requests map[string]InputRequest
 	Resume   string // what [Resumed] returns when the handler runs again; may be empty
-	Files    []File // that the client must send instead, see [Upload]
+	Upload   any    // where the client must send a file instead, as its protocol says it; see [Upload]
 	// Keep has what Resume stands for be kept for so long from now, instead of as long as the
 	// handler keeps it. It is nil if there is nothing.
 	Keep func(time.Duration)

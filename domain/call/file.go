@@ -4,14 +4,16 @@ import (
 	"context"
 	"io"
 	"os"
-	"time"
 
 	"github.com/toolserver/toolserver/domain"
 )
 
+// FilesExtension is the extension by which clients send and get files by address.
+const FilesExtension = "io.modelcontextprotocol/files"
+
 // A File is an argument that stands for a file of the client: its schema has the keyword x-mcp-file
-// of the extension io.modelcontextprotocol/files. The client describes the file there and sends
-// the bytes to an address, so that they are in no message; see [Upload].
+// of the extension. The client describes the file there and sends the bytes to an address, so that they are in
+// no message; see [Upload].
 type File struct {
 	ID       string  `json:"id" min:"1" max:"256"`
 	Name     string  `json:"name,omitempty" max:"1024"`
@@ -26,55 +28,47 @@ type Digest struct {
 	Value     string `json:"value" pattern:"^[A-Za-z0-9_-]{43}$"` // in base64url
 }
 
-// MaxFileSize is how many bytes a [File] may have.
-const MaxFileSize = 5 << 30
+// MaxSize returns how many bytes a File may have, for the schema.
+func (File) MaxSize() int64 { return 5 << 30 }
 
-// MaxSize returns [MaxFileSize], for the schema.
-func (File) MaxSize() int64 { return MaxFileSize }
-
-// A Download is an open file that the client is to get.
-type Download struct {
-	File           *os.File
-	Path           string // for the log
-	Name, MIMEType string
-	Size           int64
-	Modified       time.Time
-}
-
-// Offered says how the client gets a [Download].
-type Offered struct {
-	Meta any    // of the result, for a client that gets it by itself; nil for another one
-	Link string // an address that is good for whoever knows it; "" with Meta
-	Sent bool   // the client gets it now, through an address that an earlier call has offered
-}
-
-// Transfers is a [Client] that sends and gets files by address.
+// Transfers is a [Client] that may send and get files by address. See [Upload] and [Offer].
 type Transfers interface {
-	Upload(files []File) ([]io.ReadCloser, error)
-	Download(d Download) (Offered, error)
+	Transfers(part string) bool // upload or download
+	Upload(File) (io.ReadCloser, error)
+	Offer(content *os.File, about File) (meta map[string]any)
 }
 
-// Upload returns the content of all files of the client that the arguments of the call that ctx belongs
-// to stand for, in their order: as long as announced, and with the digest if there is one. Each is to be closed. An
-// error is to be returned as it is: it may be an [*InputRequired] that has the client send them, after which the
-// handler runs again from its start. Content comes once.
-func Upload(ctx context.Context, files ...File) ([]io.ReadCloser, error) {
-	if t, ok := callOf(ctx).client.(Transfers); ok {
-		return t.Upload(files)
+// Upload returns the content of the file of the client that an argument of the call that ctx belongs
+// to stands for: as long as announced, and with the digest if there is one. It is to be closed. An error is to be returned as
+// it is: it may be an [*InputRequired] that has the client send the file, after which the handler runs again
+// from its start. Content comes once, and of one file of a call.
+func Upload(ctx context.Context, f File) (io.ReadCloser, error) {
+	t, err := transfers(ctx, "upload")
+	if err != nil {
+		return nil, err
 	}
-	return nil, errNoTransfers()
+	return t.Upload(f)
 }
 
-// Offer has the client of the call that ctx belongs to get a file, which it takes over, by address. With
-// the address, the call runs once more.
-func Offer(ctx context.Context, d Download) (Offered, error) {
-	if t, ok := callOf(ctx).client.(Transfers); ok {
-		return t.Download(d)
+// Offer has the client of the call that ctx belongs to get a file by address, if the result has the returned meta. It takes
+// over the file.
+func Offer(ctx context.Context, content *os.File, about File) (meta map[string]any, err error) {
+	t, err := transfers(ctx, "download")
+	if err != nil {
+		content.Close()
+		return nil, err
 	}
-	d.File.Close()
-	return Offered{}, errNoTransfers()
+	return t.Offer(content, about), nil
 }
 
-func errNoTransfers() error {
-	return domain.Errorf(domain.CodeExecutionFailed, "files are sent by address over HTTP only, and this client is not connected so")
+func transfers(ctx context.Context, part string) (Transfers, error) {
+	if t, ok := callOf(ctx).client.(Transfers); ok && t.Transfers(part) {
+		return t, nil
+	}
+	lacks := map[string]any{"extensions": map[string]any{FilesExtension: map[string]any{part: map[string]any{}}}}
+	return nil, &domain.Error{
+		Code:    domain.CodeMissingCapability,
+		Message: "the client does not declare that it can " + part + " files by address: " + FilesExtension + " in protocol version 2026-07-28, over HTTP",
+		Hint:    "Use tools that read and write content.", Data: map[string]any{"requiredCapabilities": lacks},
+	}
 }

@@ -74,7 +74,7 @@ func (o *Output) spillOver(p []byte) {
 	}
 	if o.spill == nil {
 		var err error
-		if o.spill, err = osfile.Unnamed(); err != nil {
+		if o.spill, err = osfile.Unnamed(""); err != nil {
 			o.failed = true
 			return
 		}

@@ -171,7 +171,7 @@ func TestUploads(t *testing.T) {
 		{"too short", "PUT", "short", nil, 400},
 		{"too short, of unknown length", "PUT", "short", map[string]string{"chunked": "1"}, 400},
 		{"too long", "PUT", string(content) + "!", nil, 400},
-		{"too long, of unknown length", "PUT", string(content) + "!", map[string]string{"chunked": "1"}, 413},
+		{"too long, of unknown length", "PUT", string(content) + "!", map[string]string{"chunked": "1"}, 400},
 		{"compressed", "PUT", string(content), map[string]string{"Content-Encoding": "gzip"}, 415},
 		{"in part", "PUT", string(content), map[string]string{"Content-Range": "bytes 0-1/2"}, 415},
 		{"with other bytes", "PUT", strings.Repeat("x", len(content)), nil, 422},
@@ -207,19 +207,31 @@ func TestUploads(t *testing.T) {
 		args map[string]any
 		want string
 	}{
-		"denied":       {into("secret.txt"), "denied"},
-		"outside":      {into("../x"), "outside"},
-		"a directory":  {into("sub/"), "separator"},
-		"there":        {map[string]any{"path": "sub/a.bin", "file": fileArgument("f", content), "on_conflict": "error"}, "already exists"},
-		"without dirs": {map[string]any{"path": "no/such/a.bin", "file": fileArgument("f", content), "create_dirs": false}, "parent directory does not exist"},
+		"denied":             {into("secret.txt"), "denied"},
+		"outside":            {into("../x"), "outside"},
+		"a directory":        {into("sub/"), "directory"},
+		"a directory, plain": {into("sub"), "directory"},
+		"a new directory":    {into("new/"), "directory"},
+		"there":              {map[string]any{"path": "sub/a.bin", "file": fileArgument("f", content), "on_conflict": "error"}, "already exists"},
+		"without dirs":       {map[string]any{"path": "no/such/a.bin", "file": fileArgument("f", content), "create_dirs": false}, "parent directory does not exist"},
 	} {
 		if a := ann.transfer(t, "upload_file", c.args, ""); !a.Result.IsError || !strings.Contains(a.text(), c.want) {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}
-	// A file without bytes needs no address.
-	if a := ann.transfer(t, "upload_file", map[string]any{"path": "empty", "file": fileArgument("f", nil)}, ""); a.Result.IsError || read(t, filepath.Join(dir, "empty")) != "" {
-		t.Errorf("empty: %+v", a)
+	// A file without bytes, and one after an attempt with too many.
+	for _, text := range []string{"", "text"} {
+		args := map[string]any{"path": "small", "file": fileArgument("f", []byte(text))}
+		to, state := ann.wanted(t, args)
+		if r := ann.at(t, to, "PUT", text+"more", nil); r.status != 400 {
+			t.Errorf("too much: %d %s", r.status, r.body)
+		}
+		if r := ann.at(t, to, "PUT", text, nil); r.status != 200 {
+			t.Errorf("%q: %d %s", text, r.status, r.body)
+		}
+		if a := ann.transfer(t, "upload_file", args, state); a.Result.IsError || read(t, filepath.Join(dir, "small")) != text {
+			t.Errorf("%q: %+v", text, a)
+		}
 	}
 	// A client without the extension is told.
 	for _, can := range []string{`{}`, `{"extensions":{}}`, `{"extensions":{"io.modelcontextprotocol/files":{"download":{}}}}`, `{"extensions":{"io.modelcontextprotocol/files":null}}`,
@@ -475,12 +487,28 @@ func TestDownloads(t *testing.T) {
 			t.Errorf("%s: %s", name, r.header.Get(name))
 		}
 	}
-	if r := ann.at(t, to, "GET", "", nil); r.status != 404 {
+	if r := ann.at(t, to, "GET", "", nil); r.status != 200 || r.body != content {
 		t.Errorf("once more: %d", r.status)
 	}
+	if r := ann.at(t, target{Path: "/uploads", Headers: map[string]string{"X-Upload-Token": to.Headers["X-Download-Token"]}}, "PUT", content, nil); r.status != 404 {
+		t.Errorf("its token for an upload: %d", r.status)
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if r := ann.at(t, to, "GET", "", nil); r.status != 200 || r.body != content {
+				t.Errorf("at once: %d, %d bytes", r.status, len(r.body))
+			}
+		})
+	}
+	all.Wait()
 
-	// The file, and what one may read, can change.
-	to = offer()
+	// The file can change: what is sent is what the call has opened, unless that has another size.
+	other := strings.Repeat("9876543210", 1<<16)
+	must(t, os.WriteFile(path, []byte(other), 0o600))
+	if r := ann.at(t, to, "GET", "", map[string]string{"Range": "bytes=10-", "If-Range": first.header.Get("Etag")}); r.status != 200 || r.body != other {
+		t.Errorf("other content: %d, %d bytes", r.status, len(r.body))
+	}
 	must(t, os.WriteFile(path, []byte("changed"), 0o600))
 	if r := ann.at(t, to, "GET", "", nil); r.status != 410 {
 		t.Errorf("a changed file: %d %s", r.status, r.body)
@@ -488,43 +516,43 @@ func TestDownloads(t *testing.T) {
 	to = offer()
 	must(t, os.Rename(path, path+"~"))
 	must(t, os.Symlink("/etc/passwd", path))
-	if r := ann.at(t, to, "GET", "", nil); r.status != 403 || strings.Contains(r.body, "root:") {
-		t.Errorf("a symlink to elsewhere: %d %s", r.status, r.body)
+	if r := ann.at(t, to, "GET", "", nil); r.status != 200 || r.body != "changed" {
+		t.Errorf("what was a symlink to elsewhere later: %d %s", r.status, r.body)
+	}
+	if a := ann.transfer(t, "download_file", call, ""); !a.Result.IsError {
+		t.Errorf("a symlink to elsewhere: %+v", a)
 	}
 	must(t, os.Rename(path+"~", path))
+
+	// What one may read can change: the call was allowed.
 	to = offer()
 	s.reloaded(t, file, config+"tools: {read_file: {denied_paths: ['**']}}\n")
-	if r := ann.at(t, to, "GET", "", nil); r.status != 403 {
-		t.Errorf("without permission: %d %s", r.status, r.body)
+	if r := ann.at(t, to, "GET", "", nil); r.status != 200 || r.body != "changed" {
+		t.Errorf("without permission since: %d %s", r.status, r.body)
+	}
+	if a := ann.transfer(t, "download_file", call, ""); !a.Result.IsError || a.Result.Meta["io.modelcontextprotocol/files"] != nil {
+		t.Errorf("without permission: %+v", a)
+	}
+	s.reloaded(t, file, strings.Replace(config, "experimental: true", "experimental: true, extensions: {files: false}", 1))
+	if r := ann.at(t, to, "GET", "", nil); r.status != 404 {
+		t.Errorf("without the extension since: %d %s", r.status, r.body)
+	}
+	s.reloaded(t, file, strings.Replace(config, tokenEntry("ann", "anns")+", ", "", 1))
+	if r := ann.at(t, to, "GET", "", nil); r.status != 401 {
+		t.Errorf("of a revoked token: %d %s", r.status, r.body)
 	}
 	s.reloaded(t, file, config)
 
-	// A client without the extension gets a link that works without credentials, as long as they are good.
-	link := func() target {
-		old := s.newPeer(t, "2025-11-25", "anns")
-		a := old.transfer(t, "download_file", call, "")
-		if len(a.Result.Content) < 2 || a.Result.Content[1].Type != "resource_link" {
-			t.Fatalf("no link: %+v", a)
-		}
-		return target{Path: strings.TrimPrefix(a.Result.Content[1].URI, s.url)}
-	}
-	to = link()
-	none := map[string]string{"Authorization": ""}
-	if r := ann.at(t, to, "GET", "", none); r.status != 200 || r.body != "changed" {
-		t.Errorf("the link: %d %s", r.status, r.body)
-	}
-	if r := ann.at(t, to, "GET", "", none); r.status != 404 {
-		t.Errorf("the link once more: %d %s", r.status, r.body)
-	}
-	for _, wrong := range []string{"x", "", to.Path[len("/downloads?token="):] + "A"} {
-		if r := ann.at(t, target{Path: "/downloads?token=" + wrong}, "GET", "", none); r.status != 404 && wrong != "" || r.status == 200 {
-			t.Errorf("another link: %d %s", r.status, r.body)
+	// A client without the extension is told.
+	for _, can := range []string{`{}`, `{"extensions":{"io.modelcontextprotocol/files":{"upload":{}}}}`, `{"extensions":{"io.modelcontextprotocol/files":{"download":1}}}`} {
+		ann.can = can
+		if a := ann.transfer(t, "download_file", call, ""); a.Error == nil || a.Error.Code != -32021 || !strings.Contains(string(a.Error.Data), `"download":{}`) {
+			t.Errorf("%s: %+v", can, a)
 		}
 	}
-	to = link()
-	s.reloaded(t, file, strings.Replace(config, tokenEntry("ann", "anns")+", ", "", 1))
-	if r := ann.at(t, to, "GET", "", none); r.status != 404 {
-		t.Errorf("the link of a revoked token: %d %s", r.status, r.body)
+	old := s.newPeer(t, "2025-11-25", "anns")
+	if a := old.transfer(t, "download_file", call, ""); !strings.Contains(a.text(), "2026-07-28") {
+		t.Errorf("an older protocol version: %+v", a)
 	}
 }
 

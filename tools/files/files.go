@@ -30,9 +30,8 @@ type Options struct {
 	// MaxChars is how long an answer of read_file and edit_file may be, so that
 	// the executor need not cut it; 0 is [domain.DefaultMaxResultChars].
 	// Windows of files are measured in bytes of UTF-8, which are no fewer.
-	MaxChars int
-	// NoTransfers says why files cannot be sent by address, as a clause; "" if they can.
-	NoTransfers string
+	MaxChars    int
+	NoTransfers bool // the server does not send files by address
 }
 
 // The heads of the families of file tools.
@@ -56,7 +55,12 @@ func Family() declare.Family[Options, *toolset] {
 		}
 	}
 	byAddress := func(e declare.Entry[*toolset]) declare.Entry[*toolset] {
-		e.Lacks = func(s *toolset) string { return s.options.NoTransfers }
+		e.Lacks = func(s *toolset) string {
+			if s.options.NoTransfers {
+				return "needs a server over HTTP with protocol.experimental and protocol.extensions.files, which sends files by address"
+			}
+			return ""
+		}
 		return e
 	}
 	filtering := func(e declare.Entry[*toolset], programs ...string) declare.Entry[*toolset] {

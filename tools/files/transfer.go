@@ -42,32 +42,26 @@ func (t fileTool) upload(ctx context.Context, in uploadInput) (domain.ToolResult
 	if in.CreateDirs != nil {
 		to.CreateDirs = *in.CreateDirs
 	}
-	if os.IsPathSeparator(in.Path[len(in.Path)-1]) {
-		return domain.Failure("invalid_path", in.Path+" ends in a separator, so it names a directory and no file", "Add the name of the file."), nil
-	}
 	if err := t.mayUpload(to); err != nil { // before the client sends anything
 		return t.writeFailure(to, err)
 	}
-	contents, err := call.Upload(ctx, in.File)
+	content, err := call.Upload(ctx, in.File)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	defer contents[0].Close()
+	defer content.Close()
 	lock, free := t.writing.held(ctx)
 	defer free()
 	created, err := t.writes.Fill(in.Path, func(f *os.File) error {
-		track, written := newProgress(ctx, "written"), int64(0)
-		for {
-			n, err := io.CopyN(f, contents[0], copiedAtOnce)
-			written += n
-			track.moved(written)
-			switch {
-			case err == io.EOF:
-				return nil
-			case err != nil || ctx.Err() != nil:
-				return cmp.Or(ctx.Err(), err)
+		track := newProgress(ctx, "written")
+		for written := int64(0); written < in.File.Size; track.moved(written) {
+			n, err := io.CopyN(f, content, min(copiedAtOnce, in.File.Size-written))
+			if err = cmp.Or(ctx.Err(), err); err != nil {
+				return err
 			}
+			written += n
 		}
+		return nil
 	}, pathguard.ReplaceOptions{CreateDirs: to.CreateDirs, NoReplace: in.OnConflict == "error", Before: lock})
 	if err != nil {
 		return t.writeFailure(to, err)
@@ -80,22 +74,16 @@ func (t fileTool) upload(ctx context.Context, in uploadInput) (domain.ToolResult
 
 // mayUpload reports why a file cannot be written, as far as can be told before.
 func (t fileTool) mayUpload(to writeInput) error {
-	decision, err := t.writes.Check(to.Path)
+	info, err := t.writes.Stat(to.Path)
 	switch {
-	case err != nil:
-		return err
-	case !decision.Allowed:
-		_, err = t.writes.Stat(to.Path) // says which rule forbids it
-		return err
-	}
-	_, err = t.writes.Stat(to.Path)
-	switch {
+	case err == nil && info.Mode.IsDir() || os.IsPathSeparator(to.Path[len(to.Path)-1]):
+		return failed("invalid_path", to.Path+" names a directory and no file", "Add the name of the file.")
 	case err == nil && to.OnConflict == "error":
 		return &pathguard.Error{Kind: pathguard.KindExists, Path: to.Path}
-	case isNotFound(err) && !to.CreateDirs && t.lacksParent(to.Path):
-		return err
+	case isNotFound(err) && (to.CreateDirs || !t.lacksParent(to.Path)):
+		return nil
 	}
-	return nil
+	return err
 }
 
 // downloadInput are the arguments of download_file.
@@ -115,8 +103,8 @@ type downloadResult struct {
 func downloadFile(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
 		Title: "Download file", Target: []string{"path"},
-		Description: "Give the user a file of the workspace, byte by byte and without its content passing through the conversation: their client gets it, " +
-			"or a link does, once and within 15 minutes. Use read_file to read it yourself.",
+		Description: "Give the user a file of the workspace, byte by byte and without its content passing through the conversation: their client gets it " +
+			"within 15 minutes. Use read_file to read it yourself.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Output:      schema.OutputOf[downloadResult](),
 		Ability:     "give files to the client",
@@ -128,24 +116,15 @@ func (t fileTool) download(ctx context.Context, in downloadInput) (domain.ToolRe
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	d := call.Download{
-		File: f.File, Path: f.Info.Real, Name: filepath.Base(f.Info.Real), Size: f.Info.Size, Modified: f.Info.ModTime,
-		MIMEType: cmp.Or(mime.TypeByExtension(filepath.Ext(f.Info.Real)), "application/octet-stream"),
+	about := call.File{
+		Name: filepath.Base(f.Info.Real), Size: f.Info.Size, MIMEType: cmp.Or(mime.TypeByExtension(filepath.Ext(f.Info.Real)), "application/octet-stream"),
 	}
-	offered, err := call.Offer(ctx, d)
+	meta, err := call.Offer(ctx, f.File, about)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	size, made := strconv.FormatInt(d.Size, 10), "offered_bytes"
-	res := domain.Text(fmt.Sprintf("The client gets %s (%s)", in.Path, humanSize(d.Size)))
-	switch {
-	case offered.Sent:
-		made = "sent_bytes"
-	case offered.Link != "":
-		res = domain.Text(fmt.Sprintf("%s (%s) can be downloaded once within 15 minutes at %s", in.Path, humanSize(d.Size), offered.Link))
-		res.Content = append(res.Content, domain.Content{Type: domain.LinkContent, URI: offered.Link, Name: d.Name, MIMEType: d.MIMEType})
-	}
-	res.Meta, res.Made = offered.Meta, map[string][]string{made: {size}}
-	res.Results = downloadResult{in.Path, d.Size, d.MIMEType}
+	res := domain.Text(fmt.Sprintf("The client gets %s (%s)", in.Path, humanSize(about.Size)))
+	res.Meta, res.Made = meta, map[string][]string{"offered_bytes": {strconv.FormatInt(about.Size, 10)}}
+	res.Results = downloadResult{in.Path, about.Size, about.MIMEType}
 	return res, nil
 }

@@ -5,6 +5,7 @@ package app
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -122,7 +123,7 @@ func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
 		launcher: process.NewLauncher(process.Options{Supervisor: self, Wrap: confine.Wrap}),
 	}
 	a.serving.Store(&serving{})
-	a.results.Unnamed = osfile.Unnamed
+	a.results.Unnamed = func() (*os.File, error) { return osfile.Unnamed("") }
 	a.runner = runner.New(a.launcher, runner.Options{})
 	a.kernel = sandbox.NewKernel(a.runner)
 	a.kernel.Left = func(path string, err error) {
@@ -239,14 +240,6 @@ func (a *App) protocol(cfg *config.Loaded) server.Protocol {
 	return p
 }
 
-// noTransfers says why files do not go by address, "" if they do.
-func (a *App) noTransfers(cfg *config.Loaded) string {
-	if a.protocol(cfg).Extensions.Files {
-		return ""
-	}
-	return "needs a server over HTTP with protocol.experimental, which sends files by address, and protocol.extensions.files"
-}
-
 // deps returns what the built-in families are made from.
 func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 	_, noShell := process.Shell()
@@ -261,7 +254,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 			},
 		},
 		Sandbox: box, Settings: cfg.ToolSettings(),
-		Files: files.Options{MaxChars: cfg.Limits.MaxResultChars, NoTransfers: a.noTransfers(cfg)},
+		Files: files.Options{MaxChars: cfg.Limits.MaxResultChars, NoTransfers: !a.protocol(cfg).Extensions.Files},
 		Shell: shell.Options{
 			BashTimeout: cfg.Tools["bash"].Timeout, ExecuteTimeout: cfg.Tools["execute_command"].Timeout,
 			MaxChars: cfg.Limits.MaxResultChars, NoShell: noShell != nil,

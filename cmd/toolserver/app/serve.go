@@ -123,8 +123,8 @@ func (a *App) serves(o ServeOptions) *serving {
 		Connected: func(s domain.Session, protocol string) {
 			a.Note("connect", s.Principal.ID, zap.String("client", s.Client), zap.String("protocol", protocol), zap.String("session", s.ID))
 		},
-		Tasks:   sandbox.NewState(cfg.Policy().StateDirectory, "tasks").Directory,
-		Uploads: sandbox.NewState(cfg.Policy().StateDirectory, "uploads").Directory, SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.journal.log.Sync() },
+		Tasks: sandbox.NewState(cfg.Policy().StateDirectory, "tasks").Directory, SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.journal.log.Sync() },
+		Spool: sandbox.NewState(cfg.Policy().StateDirectory, "uploads").Unnamed,
 	})
 	s.server.ErrorsAsResults.Store(cmp.Or(o.Errors, cfg.Errors) == "result")
 	s.server.Offer(a.protocol(cfg))

@@ -108,7 +108,7 @@ func PageRange(first, last int) string {
 // filter returns what a program makes of the file and, if that is not all, why.
 func (r *Reader) filter(ctx context.Context, s Source, argv ...string) (text, note string, err error) {
 	if s.File == nil {
-		if s.File, err = osfile.Unnamed(); err != nil {
+		if s.File, err = osfile.Unnamed(""); err != nil {
 			return "", "", err
 		}
 		defer s.File.Close()
