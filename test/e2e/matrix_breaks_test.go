@@ -34,16 +34,17 @@ func survives(do string, code int, text string) cell {
 }
 
 const (
+	ownTool   = "its call is that of a tool"
 	noHandler = "runs no handler"
 	notThen   = "nothing of it runs at a reload"
 )
 
 // breakRules are what goes wrong in handlers, and what is not to be had.
 var breakRules = []rule{
-	{name: "panic", cells: of(append(calls, kindSubscribe), survives("panic", broken, "")), none: map[string]string{"list": noHandler}},
+	{name: "panic", cells: of(append(calls, kindSubscribe), survives("panic", broken, "")), none: map[string]string{"list": noHandler, "upload": ownTool}},
 	{
 		name: "panic at the edge", cells: of(calls, survives("edge", internal, "")),
-		none: map[string]string{"list": noHandler, "subscribe": "its handler runs at the edge: see panic"},
+		none: map[string]string{"upload": ownTool, "list": noHandler, "subscribe": "its handler runs at the edge: see panic"},
 	},
 	{
 		name: "panic at a reload", cells: map[string]cell{kindSubscribe: func(t *testing.T, c *client) {
@@ -56,9 +57,9 @@ var breakRules = []rule{
 				t.Error("nothing is logged")
 			}
 		}},
-		none: map[string]string{"tool": notThen, "resource": notThen, "prompt": notThen, "completion": notThen, "list": notThen, "batch": notThen, "task": notThen, "skill": notThen},
+		none: map[string]string{"tool": notThen, "resource": notThen, "prompt": notThen, "completion": notThen, "list": notThen, "batch": notThen, "task": notThen, "skill": notThen, "upload": notThen},
 	},
-	{name: "goroutine ended", cells: of(calls, survives("goexit", broken, "")), none: map[string]string{"list": noHandler, "subscribe": "beginning to watch is no call, and ends nothing"}},
+	{name: "goroutine ended", cells: of(calls, survives("goexit", broken, "")), none: map[string]string{"upload": ownTool, "list": noHandler, "subscribe": "beginning to watch is no call, and ends nothing"}},
 	{name: "disabled", cells: absent("enabled: false", disabled, "is disabled")},
 	{name: "hidden", cells: absent("groups: [staff]", noTool, "")},
 }
@@ -76,7 +77,7 @@ func absent(text string, code int, says string) map[string]cell {
 		} else if len(o.parts) != 2 || o.parts[0].code+o.parts[1].code != code+invalid {
 			t.Errorf("got %v", o)
 		}
-	}, kindTool, kindBatch, kindTask), func(t *testing.T, c *client) {
+	}, kindTool, kindBatch, kindTask, kindUpload), func(t *testing.T, c *client) {
 		c.start(t, everyItem(text))
 		if c.cli && says != "" {
 			c.listedDisabled(t)
@@ -149,6 +150,7 @@ var sizeRules = []rule{
 				c.fails(t, trySubscribe(t, c, uris[100]).wait(), invalid, "100 subscriptions")
 			},
 		},
+		none: map[string]string{"upload": ownTool},
 	},
 	{
 		name: "request too large",
@@ -191,7 +193,7 @@ var sizeRules = []rule{
 			}
 			c.ok(t, c.kind, "ok", "")
 		}},
-		none: map[string]string{"tool": oneRequest, "resource": oneRequest, "prompt": oneRequest, "completion": oneRequest, "list": oneRequest, "subscribe": oneRequest, "task": oneRequest, "skill": oneRequest},
+		none: map[string]string{"tool": oneRequest, "resource": oneRequest, "prompt": oneRequest, "completion": oneRequest, "list": oneRequest, "subscribe": oneRequest, "task": oneRequest, "skill": oneRequest, "upload": oneRequest},
 	},
 }
 

@@ -37,11 +37,11 @@ var doors = []door{{name: "stdio legacy"}, {name: "stdio modern", modern: true},
 const (
 	kindTool, kindResource, kindPrompt, kindCompletion = "tool", "resource", "prompt", "completion"
 	kindList, kindSubscribe, kindBatch, kindTask       = "list", "subscribe", "batch", "task"
-	kindSkill                                          = "skill" // a file of one
+	kindSkill, kindUpload                              = "skill", "upload" // a file of one; a file of the client
 )
 
 var (
-	requestKinds = []string{kindTool, kindResource, kindPrompt, kindCompletion, kindList, kindSubscribe, kindBatch, kindTask, kindSkill}
+	requestKinds = []string{kindTool, kindResource, kindPrompt, kindCompletion, kindList, kindSubscribe, kindBatch, kindTask, kindSkill, kindUpload}
 	// calls are the kinds that run something of the fixture's.
 	calls = []string{kindTool, kindResource, kindPrompt, kindCompletion, kindBatch, kindTask, kindSkill}
 )
@@ -138,8 +138,11 @@ func (c *client) start(t *testing.T, yaml string) {
 func (c *client) prepare(token string) {
 	c.waiting, c.heard, c.streamed = map[string]chan response{}, make(chan message, 1<<12), make(chan struct{})
 	c.peer = &peer{modern: c.modern, can: `{"elicitation":{}}`}
-	if c.kind == kindTask {
+	switch c.kind {
+	case kindTask:
 		c.peer.can = takesTasks
+	case kindUpload:
+		c.peer.can = `{"extensions":{"io.modelcontextprotocol/files":{"upload":{}}}}`
 	}
 	if c.http {
 		c.peer.token = token
@@ -185,6 +188,9 @@ func (c *client) write(t *testing.T, yaml string) {
 		if c.http {
 			entries = append(entries, tokenEntry(name, name+"s"))
 		}
+	}
+	if c.kind == kindUpload {
+		yaml += "\nprotocol: {experimental: true}"
 	}
 	text := fmt.Sprintf("working_directory: %s\nsandbox: {enforcement: parse_only}\nserver: {%stokens: [%s]}\n%s\n", c.dir, c.serving, strings.Join(entries, ", "), yaml)
 	if err := errors.Join(os.WriteFile(c.config+".new", []byte(text), 0o600), os.Rename(c.config+".new", c.config)); err != nil {
@@ -369,6 +375,9 @@ func (c *client) ask(t *testing.T, kind, do, at string) *sent {
 	if kind == kindTask {
 		return c.follow(t, c.request(t, methods[kindTool], params(kindTool, "task "+do, at)))
 	}
+	if kind == kindUpload {
+		return c.upload(t, at)
+	}
 	if kind == kindBatch {
 		tool, prompt := c.newID(), c.newID()
 		return c.send(t, tool, "["+c.message(tool, "tools/call", params(kindTool, do, at))+","+c.message(prompt, "prompts/get", params(kindPrompt, do, at))+"]")
@@ -408,6 +417,33 @@ func (c *client) follow(t *testing.T, call *sent) *sent {
 				c.answer(t, s.task, requests)
 			}
 			time.Sleep(5 * time.Millisecond) // or nothing else would get a turn
+		}
+		s.answer <- o
+	}()
+	return s
+}
+
+// upload sends a file to a path, and returns what has the outcome as its answer.
+func (c *client) upload(t *testing.T, path string) *sent {
+	const call = `"name":"upload_file","arguments":{"path":%q,"file":{"id":"f1","name":"f","mimeType":"text/plain","size":5}}`
+	first := c.request(t, "tools/call", fmt.Sprintf(call, path))
+	s := &sent{t: t, client: c, answer: make(chan response, 2)}
+	go func() {
+		o := first.wait()
+		result := rawjson.Member([]byte(o.text), "result")
+		var targets []struct {
+			Path    string
+			Headers map[string]string
+		}
+		if json.Unmarshal(rawjson.Member(result, "uploads"), &targets) == nil && len(targets) == 1 {
+			header := map[string]string{"Content-Type": "text/plain"}
+			for name, value := range c.peer.headers("", targets[0].Headers) {
+				header[name] = value
+			}
+			if resp, err := c.server.try(t.Context(), "PUT", "/mcp"+targets[0].Path, strings.NewReader("hello"), header); err == nil {
+				resp.Body.Close()
+			}
+			o = c.request(t, "tools/call", fmt.Sprintf(call+`,"requestState":%s`, path, rawjson.Member(result, "requestState"))).wait()
 		}
 		s.answer <- o
 	}()

@@ -13,7 +13,7 @@ import (
 var limitRules = []rule{
 	{
 		name: "rate",
-		cells: and(of(calls, func(t *testing.T, c *client) {
+		cells: and(of(append(calls, kindUpload), func(t *testing.T, c *client) {
 			c.start(t, fmt.Sprintf("limits: {rate_per_minute: %d}", c.calls()))
 			c.ok(t, c.kind, "ok", "")
 			c.fails(t, c.ask(t, c.kind, "ok", "").wait(), overRate, "retryAfterMs")
@@ -47,7 +47,7 @@ var limitRules = []rule{
 			release(t, dir)
 			c.good(t, held.wait())
 		}, kindList, kindSubscribe),
-		none: map[string]string{"cli": "a command is one call: it has all slots"},
+		none: map[string]string{"cli": "a command is one call: it has all slots", "upload": ownTool},
 	},
 	{
 		name: "slots of the tool",
@@ -86,7 +86,7 @@ var limitRules = []rule{
 			c.ok(t, kindTool, "change", "")
 			c.updated(t, watchedURI)
 		}, kindSubscribe),
-		none: map[string]string{"list": "a list is there already: making it takes no time of anybody's handler"},
+		none: map[string]string{"upload": ownTool, "list": "a list is there already: making it takes no time of anybody's handler"},
 	},
 	{
 		name: "deaf to its time",
@@ -97,7 +97,7 @@ var limitRules = []rule{
 			c.ok(t, c.kind, "ok", "")
 			release(t, dir)
 		}),
-		none: map[string]string{"list": "runs no handler", "subscribe": "runs no handler that could take time: to begin to watch returns at once"},
+		none: map[string]string{"upload": ownTool, "list": "runs no handler", "subscribe": "runs no handler that could take time: to begin to watch returns at once"},
 	},
 	{
 		name: "cancel",
@@ -145,7 +145,7 @@ var limitRules = []rule{
 			c.ok(t, kindTool, "change", "")
 			c.updated(t, controlURI)
 		}, kindSubscribe),
-		none: map[string]string{"list": "is answered before the next message is read"},
+		none: map[string]string{"upload": ownTool, "list": "is answered before the next message is read"},
 	},
 	{
 		name: "cancel in the queue",
@@ -180,7 +180,7 @@ var limitRules = []rule{
 			c.ok(t, kindTool, "ok", "")
 			noted(t, never, "begun", 0)
 		}),
-		none: map[string]string{"list": "does not queue", "subscribe": "does not queue", "cli": "a command is one call: it does not queue"},
+		none: map[string]string{"upload": ownTool, "list": "does not queue", "subscribe": "does not queue", "cli": "a command is one call: it does not queue"},
 	},
 }
 
@@ -321,6 +321,17 @@ var reloadRules = []rule{
 					return trySubscribe(t, c, fmt.Sprintf("file://%s/x", c.dir)).wait()
 				})
 			},
+			kindUpload: func(t *testing.T, c *client) {
+				c.start(t, "")
+				c.ok(t, kindUpload, "", "x")
+				c.reload(t, fmt.Sprintf("tools: {write_file: {denied_paths: [%q]}}", filepath.Join(c.dir, "y")))
+				if o := c.ask(t, kindUpload, "", "y").wait(); !strings.Contains(o.text, `"isError":true`) {
+					t.Errorf("after: %v", o)
+				}
+				if _, err := os.Stat(filepath.Join(c.dir, "y")); err == nil {
+					t.Error("the file is there")
+				}
+			},
 			kindList: func(t *testing.T, c *client) { // what is offered does not depend on it
 				c.start(t, "")
 				before := c.lists(t)
@@ -385,7 +396,7 @@ func reloads(configs func(*client) (before, after string)) map[string]cell {
 		if o := trySubscribe(t, c, watchedURI).wait(); !c.modern && o.code != noResource || c.modern && strings.Contains(o.text, watchedURI) {
 			t.Errorf("subscribing again: %v", o)
 		}
-		c.reload(t, strings.Replace(after, "tools: {fixture_do: {groups: [staff]}}\n", "", 1)) // so that there is somebody to change it
+		c.reload(t, strings.Replace(after, "tools: {fixture_do: {groups: [staff]}, upload_file: {groups: [staff]}}\n", "", 1)) // so that there is somebody to change it
 		c.ok(t, kindTool, "change", "")
 		c.updated(t, controlURI)
 	}, kindSubscribe)

@@ -72,7 +72,7 @@ var secretRules = []rule{
 		})), leaks("secret", func(t *testing.T, c *client, o response) { // what is redacted would not be as its entry says
 			c.fails(t, o, broken, "has a secret")
 		}), kindSkill),
-		none: map[string]string{"list": noMore, "subscribe": "its result has nothing in it"},
+		none: map[string]string{"upload": ownTool, "list": noMore, "subscribe": "its result has nothing in it"},
 	},
 	{
 		name: "secret in an error",
@@ -94,18 +94,18 @@ var secretRules = []rule{
 				})(t, c)
 			}
 		}, kindSubscribe),
-		none: map[string]string{"list": noMore},
+		none: map[string]string{"upload": ownTool, "list": noMore},
 	},
 	{
 		name: "secret in progress",
 		cells: and(of([]string{kindTool, kindResource, kindSkill, kindPrompt, kindBatch}, notified("progress", "notifications/progress")),
 			leaks("progress", func(t *testing.T, c *client, o response) { c.good(t, o) }), kindTask), // in its message
-		none: map[string]string{"completion": "reports no progress", "list": "reports no progress", "subscribe": "reports no progress", "cli": noPerson},
+		none: map[string]string{"upload": ownTool, "completion": "reports no progress", "list": "reports no progress", "subscribe": "reports no progress", "cli": noPerson},
 	},
 	{
 		name:  "secret in a log message",
 		cells: of([]string{kindTool, kindResource, kindSkill, kindPrompt, kindBatch}, notified("log", "notifications/message")),
-		none:  map[string]string{"completion": "logs nothing to the client", "list": "logs nothing to the client", "subscribe": "logs nothing to the client", "task": "logs nothing to the client", "cli": noPerson},
+		none:  map[string]string{"upload": ownTool, "completion": "logs nothing to the client", "list": "logs nothing to the client", "subscribe": "logs nothing to the client", "task": "logs nothing to the client", "cli": noPerson},
 	},
 	{
 		name: "secret in a question",
@@ -131,7 +131,7 @@ var secretRules = []rule{
 			}
 			c.silent(t)
 		}),
-		none: map[string]string{"batch": "the version that has batches has no questions", "completion": "asks nobody", "list": "asks nobody", "subscribe": "asks nobody", "cli": noPerson},
+		none: map[string]string{"upload": ownTool, "batch": "the version that has batches has no questions", "completion": "asks nobody", "list": "asks nobody", "subscribe": "asks nobody", "cli": noPerson},
 	},
 	{
 		name: "secret in what there was in time",
@@ -143,7 +143,7 @@ var secretRules = []rule{
 			}
 			c.silent(t)
 		}),
-		none: map[string]string{"resource": noPart, "skill": noPart, "prompt": noPart, "completion": noPart, "list": noPart, "subscribe": noPart},
+		none: map[string]string{"upload": ownTool, "resource": noPart, "skill": noPart, "prompt": noPart, "completion": noPart, "list": noPart, "subscribe": noPart},
 	},
 	{
 		name: "secret across pages",
@@ -172,7 +172,7 @@ var secretRules = []rule{
 			}
 			c.silent(t)
 		}),
-		none: map[string]string{"resource": noPages, "skill": noPages, "prompt": noPages, "completion": noPages, "list": noPages, "subscribe": noPages},
+		none: map[string]string{"upload": ownTool, "resource": noPages, "skill": noPages, "prompt": noPages, "completion": noPages, "list": noPages, "subscribe": noPages},
 	},
 }
 

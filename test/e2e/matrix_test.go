@@ -24,18 +24,24 @@ type cell func(t *testing.T, c *client)
 
 // everywhere are the cells that exist for no rule.
 var everywhere = map[string]string{
-	"batch stdio modern": "batches belong to protocol version 2025-03-26",
-	"batch http modern":  "batches belong to protocol version 2025-03-26",
-	"skill cli":          "the command line reads no skills",
-	"resource cli":       "the command line reads no resources",
-	"prompt cli":         "the command line has no prompts",
-	"completion cli":     "the command line completes nothing of MCP's",
-	"subscribe cli":      "a command ends before anything changes",
-	"batch cli":          "a command is one request",
-	"task stdio legacy":  "tasks belong to protocol version 2026-07-28",
-	"task http legacy":   "tasks belong to protocol version 2026-07-28",
-	"task cli":           "a command waits for its call",
+	"batch stdio modern":  "batches belong to protocol version 2025-03-26",
+	"batch http modern":   "batches belong to protocol version 2025-03-26",
+	"upload stdio legacy": byAddress,
+	"upload stdio modern": byAddress,
+	"upload http legacy":  byAddress,
+	"upload cli":          byAddress,
+	"skill cli":           "the command line reads no skills",
+	"resource cli":        "the command line reads no resources",
+	"prompt cli":          "the command line has no prompts",
+	"completion cli":      "the command line completes nothing of MCP's",
+	"subscribe cli":       "a command ends before anything changes",
+	"batch cli":           "a command is one request",
+	"task stdio legacy":   "tasks belong to protocol version 2026-07-28",
+	"task http legacy":    "tasks belong to protocol version 2026-07-28",
+	"task cli":            "a command waits for its call",
 }
+
+const byAddress = "files go by address over HTTP in protocol version 2026-07-28 only"
 
 // of makes one assertion for several kinds.
 func of(kinds []string, assert cell) map[string]cell {
@@ -107,7 +113,7 @@ const (
 // notFound is the code of what is not there, or not for this client.
 func (c *client) notFound(kind string) int {
 	switch {
-	case kind == kindTool || kind == kindTask:
+	case kind == kindTool || kind == kindTask || kind == kindUpload:
 		return noTool
 	case slices.Contains([]string{kindResource, kindSkill, kindSubscribe}, kind) && !c.modern:
 		return noResource
@@ -157,7 +163,7 @@ func (c *client) fails(t *testing.T, o response, code int, text string) {
 
 // parts is how many calls a request of a kind makes.
 func (c *client) calls() int {
-	if c.kind == kindBatch {
+	if c.kind == kindBatch || c.kind == kindUpload {
 		return 2
 	}
 	return 1
@@ -227,5 +233,5 @@ func everyItem(text string) string {
 	if text == "" {
 		return ""
 	}
-	return fmt.Sprintf("tools: {fixture_do: {%s}}\nresources: {fixture_do: {%[1]s}, fixture_watched: {%[1]s}}\nprompts: {fixture_do: {%[1]s}}\nskills: {settings: {fixture/do: {%[1]s}}}\n", text)
+	return fmt.Sprintf("tools: {fixture_do: {%s}, upload_file: {%[1]s}}\nresources: {fixture_do: {%[1]s}, fixture_watched: {%[1]s}}\nprompts: {fixture_do: {%[1]s}}\nskills: {settings: {fixture/do: {%[1]s}}}\n", text)
 }
