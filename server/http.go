@@ -328,7 +328,7 @@ const (
 		"traceparent, tracestate, baggage, " + uploadHeader + ", " + downloadHeader + ", Range, If-Range"
 	paramHeader     = "mcp-param-" // begins those that repeat arguments
 	maxParamHeaders = 4 << 10      // bytes of their names that a preflight request may ask for
-	responseHeaders = "Mcp-Session-Id, WWW-Authenticate, RateLimit, RateLimit-Policy, Retry-After"
+	responseHeaders = "Mcp-Session-Id, WWW-Authenticate, RateLimit, RateLimit-Policy, Retry-After, ETag, Content-Range, Content-Disposition"
 )
 
 // checkOrigin keeps web pages from talking to a server on their visitor's
