@@ -6,9 +6,9 @@
 // called, and ends. Claude Code leaves out a server whose list it does not accept.
 
 import assert from 'node:assert/strict';
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -17,12 +17,15 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 import { numbered } from './odd.mjs';
+import { adopt, start } from './spawn.mjs';
+import { leaveNothing } from './turns/start.mjs';
 
 const ODD = 100;
 const require = createRequire(import.meta.url);
 const claude = join(dirname(require.resolve(`@anthropic-ai/claude-code-${process.platform}-${process.arch}/package.json`)), 'claude');
 const toolserver = realpathSync(process.argv[2]);
 const directory = mkdtempSync('/var/tmp/claude-');
+leaveNothing(directory);
 const config = join(directory, 'config.yaml');
 mkdirSync(join(directory, 'work'));
 const token = 'a'.repeat(43);
@@ -86,6 +89,7 @@ async function ask(entry, call) {
   const home = join(directory, 'home');
   mkdirSync(home, { recursive: true });
   writeFileSync(join(directory, 'mcp.json'), JSON.stringify({ mcpServers: { ts: entry } }));
+  let client;
   try {
     const run = promisify(execFile)(claude, [
       '-p', 'go', '--mcp-config', join(directory, 'mcp.json'), '--strict-mcp-config', '--allowedTools', 'mcp__ts', 'Bash',
@@ -96,9 +100,11 @@ async function ask(entry, call) {
         ENABLE_TOOL_SEARCH: 'false', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1',
       },
     });
+    client = adopt(run.child.pid);
     run.child.stdin.end();
     seen.said = (await run).stdout;
   } finally {
+    client?.release();
     server.closeAllConnections();
     server.close();
   }
@@ -112,7 +118,7 @@ const own = JSON.parse(execFileSync(toolserver, ['tools', '--json', '--config', 
 const at = numbered('tools', ODD).findIndex(({ item }) => item?.inputSchema?.properties?.$filter);
 const call = { name: `mcp__ts__odd__n${at}`, input: { _filter: 'x' } };
 
-const http = spawn(toolserver, ['serve', '--http', '127.0.0.1:0', '--config', config], { stdio: ['ignore', 'ignore', 'pipe'] });
+const http = start(toolserver, ['serve', '--http', '127.0.0.1:0', '--config', config], { stdio: ['ignore', 'ignore', 'pipe'] });
 const url = await new Promise((done, failed) => {
   http.on('exit', () => failed(new Error('the server has ended')));
   createInterface({ input: http.stderr }).on('line', (line) => line.match(/http:\S+/) && done(line.match(/http:[^\s,]+/)[0]));
@@ -130,5 +136,4 @@ try {
   }
 } finally {
   http.kill();
-  rmSync(directory, { recursive: true, force: true });
 }

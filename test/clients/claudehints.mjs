@@ -5,7 +5,7 @@
 // The model is a script on loopback, which makes one call after the other.
 
 import assert from 'node:assert/strict';
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
@@ -14,10 +14,14 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
+import { adopt, start } from './spawn.mjs';
+import { leaveNothing } from './turns/start.mjs';
+
 const require = createRequire(import.meta.url);
 const claude = join(dirname(require.resolve(`@anthropic-ai/claude-code-${process.platform}-${process.arch}/package.json`)), 'claude');
 const toolserver = realpathSync(process.argv[2]);
 const directory = mkdtempSync('/var/tmp/claude-hints-');
+leaveNothing(directory);
 const work = join(directory, 'work');
 mkdirSync(work);
 
@@ -86,6 +90,7 @@ async function ask(entry, calls) {
   const home = join(directory, 'home');
   mkdirSync(home, { recursive: true });
   writeFileSync(join(directory, 'mcp.json'), JSON.stringify({ mcpServers: { ts: entry } }));
+  let client;
   try {
     const run = promisify(execFile)(claude, [
       '-p', 'go', '--mcp-config', join(directory, 'mcp.json'), '--strict-mcp-config', '--allowedTools', 'mcp__ts', 'Bash', 'ToolSearch',
@@ -96,9 +101,11 @@ async function ask(entry, calls) {
         ENABLE_TOOL_SEARCH: 'true', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1',
       },
     });
+    client = adopt(run.child.pid);
     run.child.stdin.end();
     seen.said = (await run).stdout;
   } finally {
+    client?.release();
     server.closeAllConnections();
     server.close();
   }
@@ -124,7 +131,7 @@ const calls = [
 const [{ tools: offered }] = JSON.parse(execFileSync(toolserver, ['upstream', 'list', '--json', '--config', config], { encoding: 'utf8' }));
 assert(offered > 1, `${offered} tools are offered`);
 
-const http = spawn(toolserver, ['serve', '--http', '127.0.0.1:0', '--insecure-no-auth', '--config', config], { stdio: ['ignore', 'ignore', 'pipe'] });
+const http = start(toolserver, ['serve', '--http', '127.0.0.1:0', '--insecure-no-auth', '--config', config], { stdio: ['ignore', 'ignore', 'pipe'] });
 const url = await new Promise((done, failed) => {
   http.on('exit', () => failed(new Error('the server has ended')));
   createInterface({ input: http.stderr }).on('line', (line) => line.match(/http:\S+/) && done(line.match(/http:[^\s,]+/)[0]));
@@ -161,5 +168,4 @@ try {
   assert(!/mcp__ts__(odd__|read_file)/.test(first.text), 'what is to be searched for is deferred instead');
 } finally {
   http.kill();
-  rmSync(directory, { recursive: true, force: true });
 }

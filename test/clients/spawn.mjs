@@ -53,7 +53,8 @@ export class Tail {
   }
 }
 
-function start(command, args, options) {
+// start starts a process that endAll ends.
+export function start(command, args, options) {
   const child = spawn(command, args, options);
   running.add(child);
   child.once('error', () => running.delete(child));

@@ -1,4 +1,5 @@
-// Two Claude Code and one Codex work on one server, while its configuration is reloaded and a server behind it is killed:
+// Two Claude Code and one Codex work on one server, while its configuration is reloaded and a server behind it is killed. The
+// Claude Code that takes tasks has its commands run as tasks:
 //
 //   node together.mjs TOOLSERVER [MINUTES]
 //
@@ -11,7 +12,8 @@ import { join } from 'node:path';
 import { until, within } from './spawn.mjs';
 import { CLIENTS } from './turns/clients.mjs';
 import { startModel } from './turns/model.mjs';
-import { alone, launch, principal, remove, serve, writeConfig } from './turns/start.mjs';
+import { alone, launch, leaveNothing, principal, serve, writeConfig } from './turns/start.mjs';
+import { outcome } from './turns/steps.mjs';
 
 const EVERY_MS = { call: 500, reload: 20_000, kill: 7_000 };
 const TRIES = 10; // of a call of the other server, which may just have been killed
@@ -21,6 +23,7 @@ const toolserver = realpathSync(process.argv[2]);
 const minutes = Number(process.argv[3] ?? 1);
 assert.ok(minutes > 0, `minutes: ${process.argv[3]}`);
 const base = mkdtempSync('/var/tmp/together-');
+leaveNothing(base);
 const [work, state, log, config] = ['work', 'state', 'log', 'config.yaml'].map((part) => join(base, part));
 mkdirSync(work);
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -43,7 +46,7 @@ const upstreams = () => readdirSync('/proc').filter((pid) => /^\d+$/.test(pid)).
 });
 
 const end = Date.now() + minutes * 60_000;
-const counts = { calls: 0, failed: 0, reloads: 0, kills: 0 };
+const counts = { calls: 0, tasks: 0, failed: 0, reloads: 0, kills: 0 };
 const instances = new Set();
 const NEEDED = ['echo', 'read_file', 'append_file', 'bash', 'up__identify'];
 
@@ -51,13 +54,23 @@ const NEEDED = ['echo', 'read_file', 'append_file', 'bash', 'up__identify'];
 async function* script(who, client, seen, { tools }) {
   const shown = (all, tool) => all.some(({ name, space }) => name === client.name(tool) && space === client.space);
   for (let waited = 0; waited < 30 && !shown(tools, 'echo'); waited++) ({ tools } = yield client.pause); // it has not connected yet
+  const turn = {
+    client,
+    * ask(what) {
+      const { tools: now, result, notified } = yield what;
+      for (const needed of NEEDED) assert.ok(shown(now, needed), `the model of ${who} is not shown ${needed} any more`);
+      seen.lists.add(shown(now, 'disk_info'));
+      turn.notified = notified;
+      return result;
+    },
+    * call(tool, input) { return yield* turn.ask({ name: client.name(tool), space: client.space, input }); },
+  };
   const call = async function* (tool, input) {
     await pause(EVERY_MS.call);
     counts.calls++;
-    const { tools: now, result } = yield { name: client.name(tool), space: client.space, input };
-    for (const needed of NEEDED) assert.ok(shown(now, needed), `the model of ${who} is not shown ${needed} any more`);
-    seen.lists.add(shown(now, 'disk_info'));
-    return result.text;
+    const { text, task } = yield* outcome(turn, tool, input);
+    if (task) counts.tasks++;
+    return text;
   };
   const right = async function* (tool, input, expected) {
     const text = yield* call(tool, input);
@@ -70,7 +83,7 @@ async function* script(who, client, seen, { tools }) {
     yield* right('append_file', { path: `${who}.txt`, content: `${mine}\n` }, `${who}.txt`);
     seen.lines.push(mine);
     assert.ok((yield* call('read_file', { path: `${who}.txt` })).includes(mine), `${who}: read_file does not have the line ${mine}`);
-    yield* right('bash', { command: `cat ${who}.txt | tail -1` }, mine);
+    yield* right('bash', { command: `cat ${who}.txt | tail -1`, ...(client.tasks && { background: true }) }, mine);
     for (let tries = 1; ; tries++) {
       const text = yield* call('up__identify', { message: mine });
       const instance = text.match(new RegExp(`${mine} of ([0-9a-f-]{36})`))?.[1];
@@ -132,6 +145,7 @@ try {
   for (const outcome of await Promise.allSettled([...turns, ...changes])) {
     if (outcome.status === 'rejected') { failed++; console.log(outcome.reason.stack); }
   }
+  assert.ok(counts.tasks > 0, 'calls have become tasks');
   assert.ok(server.running(), 'the server still runs');
   for (const { who, lines } of clients) {
     assert.deepEqual(readFileSync(join(base, 'work', `${who}.txt`), 'utf8').split('\n').slice(0, -1), lines, `the lines of ${who}, each once and in their order`);
@@ -143,8 +157,7 @@ try {
   await until(10_000, 'the other server has ended', () => upstreams().length === 0);
 } finally {
   server.close();
-  if (!process.env.TURNS_KEEP) await remove(base);
 }
 for (const text of new Set(clients.flatMap(({ failures }) => [...failures]))) console.log(`while the other server was killed: ${text}`);
-console.log(`together: ${clients.map(({ who, lines }) => `${who} ${lines.length} rounds`).join(', ')}; ${counts.calls} calls, ${counts.failed} of them to a server that was killed, ${counts.reloads} reloads, ${counts.kills} kills, ${instances.size} servers seen`);
+console.log(`together: ${clients.map(({ who, lines }) => `${who} ${lines.length} rounds`).join(', ')}; ${counts.calls} calls, ${counts.tasks} of them tasks, ${counts.failed} of them to a server that was killed, ${counts.reloads} reloads, ${counts.kills} kills, ${instances.size} servers seen`);
 process.exit(failed ? 1 : 0);

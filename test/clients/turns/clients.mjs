@@ -31,6 +31,7 @@ const claude = ({ terminal = false } = {}) => ({
   name: (tool) => `mcp__ts__${tool}`,
   pause: { name: 'Bash', input: { command: 'sleep 1', description: 'wait' } },
   lasts: terminal,
+  tasks: terminal,
   prepare({ home, work, model, entry, callMs, elicit }) {
     const key = 'sk-ant-none';
     write(join(home, 'mcp.json'), {
@@ -43,7 +44,13 @@ const claude = ({ terminal = false } = {}) => ({
     if (elicit || terminal) { // a hook stands for the person, who opens no address
       const answer = (value) => `echo '${JSON.stringify({ hookSpecificOutput: { hookEventName: 'Elicitation', ...value } })}'`;
       const command = `if grep -q '"mode":"url"'; then ${answer({ action: 'cancel' })}; else ${answer(elicit || { action: 'decline' })}; fi`;
-      write(join(home, 'settings.json'), { hooks: { Elicitation: [{ matcher: '', hooks: [{ type: 'command', command }] }] } });
+      const permit = `touch '${join(home, 'permitted')}'; echo '${JSON.stringify({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior: 'allow' } } })}'`;
+      write(join(home, 'settings.json'), {
+        hooks: {
+          Elicitation: [{ matcher: '', hooks: [{ type: 'command', command }] }],
+          PermissionRequest: [{ matcher: 'mcp__ts__.*', hooks: [{ type: 'command', command: permit }] }],
+        },
+      });
     }
     const program = join(dirname(claudeFile), 'claude');
     const options = ['--mcp-config', join(home, 'mcp.json'), '--strict-mcp-config', '--allowedTools', 'mcp__ts', 'Bash'];

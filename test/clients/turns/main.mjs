@@ -7,18 +7,19 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { until, within } from '../spawn.mjs';
 import { CLIENTS } from './clients.mjs';
 import { startModel } from './model.mjs';
 import { recordHTTP } from './record.mjs';
-import { LONG, STEPS, running } from './steps.mjs';
+import { LONG, STEPS, TASKS, gone, outcome, running, stopped, taskOf } from './steps.mjs';
 import { page, sent } from './page.mjs';
-import { alone, launch, principal, remove, serve, writeConfig } from './start.mjs';
+import { alone, launch, leaveNothing, principal, serve, writeConfig } from './start.mjs';
 
 const TURN_MS = 240_000;
+const CUT_MS = 6_000;
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 await alone();
@@ -29,6 +30,7 @@ const update = flag('--update');
 const only = value('--only');
 const toolserver = realpathSync(args[0]);
 const base = mkdtempSync('/var/tmp/turns-');
+leaveNothing(base);
 const ann = principal('ann');
 const offered = JSON.parse(execFileSync(toolserver, ['tools', '--json', '--config', configure(join(base, 'plain'), () => {})], { encoding: 'utf8' })).tools;
 
@@ -66,16 +68,31 @@ async function session(name, transport, steps, { callMs, elicit, after } = {}) {
   const cells = {};
   const turn = {
     client, offered, work, elicit, mark: { cut: `297.${1000 + id}`, canceled: `298.${1000 + id}` }, tools: [],
-    * call(tool, input) {
-      const { tools, result } = yield { name: client.name(tool), space: client.space, input };
-      turn.tools = tools;
+    * call(tool, input) { return yield* turn.ask({ name: client.name(tool), space: client.space, input }); },
+    * ask(what) {
+      const { tools, result, notified } = yield what;
+      Object.assign(turn, { tools, notified });
       return result;
     },
     notes: () => (existsSync(notes) ? readFileSync(notes, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line)) : []),
-    plain: (text) => text.replaceAll(directory, '/srv').replaceAll(directory.replace(/[^a-zA-Z0-9]/g, '-'), 'DIRECTORY').replace(/tool_[0-9a-zA-Z]{20,}/g, 'ID').replace(/http:\/\/127\.0\.0\.1:\d+\/start\/[\w-]+/g, 'ADDRESS').replace(/[0-9a-f]{8}-[0-9a-f-]{20,}/g, 'ID').replace(/29[78]\.1\d\d\d/g, '297').replace(/call_\d+/g, 'call_N'),
+    plain: (text) => text.replaceAll(directory, '/srv').replaceAll(directory.replace(/[^a-zA-Z0-9]/g, '-'), 'DIRECTORY').replace(/tool_[0-9a-zA-Z]{20,}/g, 'ID').replace(/http:\/\/127\.0\.0\.1:\d+\/start\/[\w-]+/g, 'ADDRESS').replace(/[0-9a-f]{8}-[0-9a-f-]{20,}|\b[a-z2-7]{12}-[a-z2-7]{20,}|\bk[0-9a-z]{8}\b|\bjob-[0-9a-z]{8}\b/g, 'ID').replace(/29[78]\.1\d\d\d/g, '297').replace(/call_\d+/g, 'call_N'),
     async* rest(call) {
       slots.give();
       try { return yield* call; } finally { await slots.take(); }
+    },
+    /** Has the person at a terminal permit a call about which the client asks them itself, and returns what it has done. */
+    async permit(tool) {
+      if (!client.lasts) return '';
+      const before = turn.notes().length;
+      const asked = join(home, 'permitted');
+      await until(60_000, 'the client asks for permission', () => existsSync(asked));
+      rmSync(asked);
+      await until(60_000, 'the client makes the call that was permitted', async () => {
+        started.stdin.write('\r'); // Enter, which chooses the first answer: yes
+        await new Promise((done) => setTimeout(done, 500)); // the question may not have been there yet
+        return turn.notes().slice(before).some(({ message }) => message?.method === 'tools/call' && message.params.name === tool);
+      });
+      return 'asks for permission first; ';
     },
     async interrupt() {
       if (!client.lasts) return started.kill('SIGINT');
@@ -110,7 +127,9 @@ async function session(name, transport, steps, { callMs, elicit, after } = {}) {
     const { child, said, ended } = launch(client.prepare({ home, work, model: model.url, entry: record ? { url: record.url, token: ann.token } : stdio, callMs, elicit }), home, client.lasts);
     started = child;
     const over = client.lasts ? until(TURN_MS, 'the turn is over', () => model.over) : ended;
-    const code = await within(TURN_MS, `${name} over ${transport}, ${step}`, Promise.race([ended, over]));
+    const code = await within(TURN_MS, `${name} over ${transport}`, Promise.race([ended, over])).catch((error) => {
+      throw new Error(`${step}: ${error.message}; the client said: ${said()}`);
+    });
     if (client.lasts) await within(20_000, 'the client ends', (child.kill(), ended));
     if (model.failure) throw Object.assign(new Error(`${step}: ${model.failure.message}`), { stack: model.failure.stack });
     if (step !== 'the end' && !after) throw new Error(`the client ended (${code}) at ${step}; it said: ${said()}`);
@@ -123,8 +142,6 @@ async function session(name, transport, steps, { callMs, elicit, after } = {}) {
     server?.close();
   }
 }
-
-const gone = (word) => until(10_000, `sleep ${word} has ended`, () => running(word).length === 0);
 
 /** How a client has given up its call of bash. */
 function givenUp(notes) {
@@ -150,12 +167,20 @@ const KINDS = {
   cut: (name, transport) => session(name, transport, {
     'Call that takes longer than the client waits': async function* (t) {
       const result = yield* t.call('bash', { command: `sleep ${t.mark.cut}`, timeout: 290 });
+      if (taskOf(t, result)) {
+        const { at } = t.notes().findLast(({ message }) => message?.method === 'tools/call');
+        await until(20_000, 'the client looks at the task', () => t.notes().some((note) => note.message?.method === 'tasks/get' && note.at > at + CUT_MS));
+        assert.equal(running(t.mark.cut).length, 1, 'the command runs on');
+        yield* stopped(t, result, t.mark.cut);
+        return 'is no such call: it is a task by then, for which it waits on';
+      }
       await gone(t.mark.cut);
       return `${givenUp(t.notes())}; \`${t.plain(result.text).replace(/\d+(\.\d+)? ?(ms|s|seconds)\b/g, 'N $2').replaceAll('\n', '⏎').slice(0, 300)}\``;
     },
-  }, { callMs: 6_000 }),
+  }, { callMs: CUT_MS }),
+  tasks: (name, transport) => session(name, transport, TASKS),
   own: (name) => session(name, 'stdio', { 'Call of 90 s, without `timeout` in its file': async function* (t) {
-    const result = yield* t.rest(t.call('bash', { command: 'sleep 90.5 && echo slept', timeout: 120 }));
+    const result = yield* t.rest(outcome(t, 'bash', { command: 'sleep 90.5 && echo slept', timeout: 120 }));
     return result.text.includes('slept') ? 'waits' : `${givenUp(t.notes())}; \`${t.plain(result.text).replace(/\d+\.\d+ seconds/g, 'N seconds').replaceAll('\n', '⏎').slice(0, 300)}\``;
   } }),
 };
@@ -200,16 +225,12 @@ const job = (kind, name, transport) => async () => {
     slots.give();
   }
 };
-const jobs = (kind, transports) => Object.keys(CLIENTS).flatMap((name) => transports.filter((transport) => wanted(name, transport, kind)).map((transport) => job(kind, name, transport)));
+const jobs = (kind, transports) => Object.keys(CLIENTS).flatMap((name) => transports.filter((transport) => wanted(name, transport, kind) && (kind !== 'tasks' || CLIENTS[name].tasks)).map((transport) => job(kind, name, transport)));
 const BOTH = ['stdio', 'HTTP'];
-try {
-  await Promise.all([
-    pool(10, [...jobs('long', BOTH), ...jobs('own', ['stdio'])]), // which mostly wait
-    pool(3, [...jobs('main', BOTH), ...jobs('cut', BOTH)]),
-  ]);
-} finally {
-  if (!process.env.TURNS_KEEP) await remove(base);
-}
+await Promise.all([
+  pool(10, [...jobs('long', BOTH), ...jobs('own', ['stdio'])]), // which mostly wait
+  pool(3, [...jobs('main', BOTH), ...jobs('cut', BOTH), ...jobs('tasks', BOTH)]),
+]);
 const file = join(import.meta.dirname, '../../../docs/clients/behaviour.md');
 if (!failed && !only) {
   const now = page(Object.entries(CLIENTS).map(([name, { version, lasts }]) => ({ name, version, lasts, results: results.filter((r) => r.name === name) })));

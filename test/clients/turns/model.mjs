@@ -5,16 +5,19 @@ import { createServer } from 'node:http';
 
 import { WIRES } from './wires.mjs';
 
+/** What a script yields to wait until the client tells its model something. */
+export const END = {};
+
 /**
  * Starts a model for one conversation. The script is an async generator, which is given the first request,
- * {tools, result}. It yields calls, {name, input}, is given the request that follows each, and returns when the turn is to end. Requests without tools, with which
- * clients have titles made, are answered at once.
+ * {tools, result, notified}. It yields calls, {name, input}, or END, which ends a turn after which the client begins another, and is given the
+ * request that follows each. It returns when the last turn is to end. Requests without tools, with which clients have titles made, are answered at once.
  */
 export async function startModel(wire, script) {
   const { path, read, write } = WIRES[wire];
   const model = { failure: undefined, over: false };
   let play;
-  let begun = -1; // results that the script was given
+  let begun = -1; // results and notifications that the script was given
   let step; // its answer to them
   const server = createServer(async (incoming, response) => {
     let text = '';
@@ -26,14 +29,14 @@ export async function startModel(wire, script) {
       return;
     }
     const body = JSON.parse(text);
-    const { tools, results } = read(body);
+    const { tools, results, notified = [] } = read(body);
     if (!tools.length) return write(response, undefined, body, incoming.url);
-    if (results.length > begun) { // not a repetition
-      begun = results.length;
-      const request = { tools, result: results.at(-1) };
+    if (results.length + notified.length > begun) { // not a repetition
+      begun = results.length + notified.length;
+      const request = { tools, result: results.at(-1), notified };
       play ??= script(request);
       step = play.next(request).then(({ value, done }) => {
-        if (!done) return { id: `call_${begun}`, ...value };
+        if (!done) return value === END ? undefined : { id: `call_${begun}`, ...value };
         setTimeout(() => { model.over = true; }, 1000); // when the answer has been read
         return undefined;
       });

@@ -44,8 +44,9 @@ export function page(clients) {
     const rows = { sent: {}, shown: {} };
     const put = (part, row, transport, cell) => { if (cell !== undefined) (rows[part][row] ??= new Map()).set(transport, cell); };
     for (const transport of ['stdio', 'HTTP']) {
-      for (const kind of ['main', 'long', 'cut', 'own']) {
+      for (const kind of ['main', 'long', 'cut', 'own', 'tasks']) {
         for (const { cells, notes } of results.filter((r) => r.kind === kind && r.transport === transport)) {
+          if (kind === 'tasks') put('sent', 'Requests about tasks', transport, list(new Set(notes.map(({ from, message }) => from === 'client' && message?.method).filter((method) => method && method.startsWith('tasks/')))));
           if (kind === 'main') for (const [row, cell] of Object.entries(sent(notes))) if (!lasts || !ENDS.includes(row)) put('sent', row, transport, cell);
           for (const [row, cell] of Object.entries(cells)) put('shown', row, transport, cell);
         }
@@ -80,7 +81,8 @@ content or the data of its error, \`⏎\` for the end of a line.
 ${clients.map(({ name, version }) => `| ${name} | ${PACKAGES.find(([start]) => name.startsWith(start))[1]} | ${version} |`).join('\n')}
 
 All run without a person: \`claude -p\`, \`codex exec\`, \`gemini -p\`, \`opencode run\`. Claude Code runs at a terminal, too,
-where a hook answers questions. Codex speaks 2026-07-28 with its feature \`mcp_2026_07_28\` and, on stdio,
+where a hook answers questions of the server, and Enter permits the calls about which Claude Code itself asks. There it takes
+[tasks](../protocol.md#tasks). Codex speaks 2026-07-28 with its feature \`mcp_2026_07_28\` and, on stdio,
 \`CODEX_MCP_PROTOCOL_VERSION\` in the environment of the server. Its model is one that it does not know.
 
 ## What they send

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-import { Tail, until, within } from '../spawn.mjs';
+import { Tail, endAll, start, within } from '../spawn.mjs';
 
 /** Runs the program again where there is only a loopback interface, if that can be made, and ends with its status. */
 export async function alone() {
@@ -17,6 +17,17 @@ export async function alone() {
   const child = spawn(file, args, { stdio: 'inherit', env: { ...process.env, TURNS_ALONE: '1' } });
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
   process.exit(await new Promise((done) => child.on('exit', (code) => done(code ?? 1))));
+}
+
+/** Has the processes that are started here end, and a directory go, when the program ends, however it does: by a signal, or with what started it. */
+export function leaveNothing(directory) {
+  const { ppid } = process;
+  setInterval(() => process.ppid !== ppid && process.exit(1), 1000).unref();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+  process.on('exit', () => {
+    endAll();
+    if (!process.env.TURNS_KEEP) rmSync(directory, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 }); // clients that were just ended may still write
+  });
 }
 
 /** A token of a principal, and the entry of the configuration that has its hash. */
@@ -33,7 +44,7 @@ export function writeConfig(file, config) {
 
 /** Starts a server on HTTP. */
 export async function serve(toolserver, config) {
-  const server = spawn(toolserver, ['serve', '--http', '127.0.0.1:0', '--config', config], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const server = start(toolserver, ['serve', '--http', '127.0.0.1:0', '--config', config], { stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = new Promise((done) => server.on('exit', (code, signal) => done(code ?? signal)));
   const url = await within(30_000, 'the server starts', new Promise((done, failed) => {
     ended.then((code) => failed(new Error(`the server has ended: ${code}`)));
@@ -44,15 +55,10 @@ export async function serve(toolserver, config) {
 
 /** Starts a client as its entry has prepared it; one that lasts is at a terminal, where something may be typed. */
 export function launch({ file, args, cwd, env }, home, lasts) {
-  const child = spawn(file, args, { cwd, stdio: [lasts ? 'pipe' : 'ignore', 'pipe', 'pipe'], env: { PATH: process.env.PATH, HOME: home, USER: 'somebody', TERM: 'dumb', NO_COLOR: '1', ...env } });
+  const child = start(file, args, { cwd, stdio: [lasts ? 'pipe' : 'ignore', 'pipe', 'pipe'], env: { PATH: process.env.PATH, HOME: home, USER: 'somebody', TERM: 'dumb', NO_COLOR: '1', ...env } });
   const tails = [new Tail(child.stdout, 2000), new Tail(child.stderr, 2000)];
   return {
     child, said: () => tails.map(({ text }) => text).join('\n'),
     ended: new Promise((done) => child.on('exit', (code, signal) => done(code ?? signal))),
   };
 }
-
-/** Removes a directory, in which clients that were just ended may still write. */
-export const remove = (directory) => until(20_000, `${directory} is removed`, () => {
-  try { rmSync(directory, { recursive: true, force: true }); return true; } catch { return false; }
-});

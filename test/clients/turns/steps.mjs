@@ -2,13 +2,15 @@
 // them: the cell of its row in docs/clients/behaviour.md, which the test compares.
 //
 // A step is given the turn: call(tool, input), which asks for a call and returns what it has brought the model, rest(), which lets
-// others run during a long one, the tools that the model was last shown, what client and server have sent, and change(), which changes the server's configuration.
+// others run during a long one, ask(), which yields something else to the model's script, the tools that the model was last shown, what it
+// was last notified of, what client and server have sent, permit(), and change(), which changes the server's configuration.
 
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { until } from '../spawn.mjs';
+import { END } from './model.mjs';
 
 export const TEXT = 'é "quoted" <b> & \u{1d11e}\nand a second line';
 
@@ -77,6 +79,58 @@ export const running = (word) => readdirSync('/proc').filter((pid) => /^\d+$/.te
   try { return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(word) && readFileSync(`/proc/${pid}/comm`, 'utf8') === 'sleep\n'; } catch { return false; }
 });
 
+/** Waits until no process has a word in its command line. */
+export const gone = (word) => until(10_000, `sleep ${word} has ended`, () => running(word).length === 0);
+
+/** The task that a call has become, by the names that the client and the server have for it, or undefined. */
+export function taskOf(t, result) {
+  const [, id, local] = (t.client.tasks && result.text.match(/started server-side task (\S+)\. It was moved to the background as task (\w+)/)) || [];
+  return id && { id, local };
+}
+
+/** The requests of a method about a task. */
+function about(t, id, method) {
+  const all = t.notes().filter(({ message }) => message?.method === method && message.params.taskId === id);
+  for (const { headers } of all) if (headers) assert.equal(headers['mcp-name'], id);
+  return all;
+}
+
+/** Waits, between turns, until the client tells its model how a task has ended. */
+async function* told(t, { local }) {
+  for (;;) {
+    const text = t.notified.find((one) => one.includes(`<task-id>${local}</task-id>`));
+    if (text) return text;
+    yield* t.ask(END);
+  }
+}
+
+/** What a call has brought in the end: its result, or what the client tells of its task. */
+export async function* outcome(t, tool, input) {
+  const result = yield* t.call(tool, input);
+  const task = taskOf(t, result);
+  return task ? { ...result, text: yield* told(t, task), task, at: result.text } : result;
+}
+
+/** Asks for a call of a tool with `confirm`, about which the client may ask before it makes it. */
+async function* confirmed(t, tool, input) {
+  const first = t.permit(tool);
+  first.catch(() => {}); // is thrown below
+  return { result: yield* t.call(tool, input), first: await first };
+}
+
+async function* unconfirmed(t, tool, input) {
+  return { result: yield* t.call(tool, input), first: '' };
+}
+
+/** Has the model stop a task, whose command has a word in its command line, and returns what it is told. */
+export async function* stopped(t, result, word) {
+  const { id, local } = taskOf(t, result);
+  const { text } = yield* t.ask({ name: 'TaskStop', input: { task_id: local } });
+  await until(10_000, 'the client cancels the task', () => about(t, id, 'tasks/cancel').length);
+  await gone(word);
+  return text;
+}
+
 export const STEPS = {
   'Text': async function* (t) {
     return around(yield* t.call('echo', { message: TEXT }), `Echo: ${TEXT}`);
@@ -142,8 +196,8 @@ export const STEPS = {
   },
   'Question to the person (`confirm`)': async function* (t) {
     const mark = t.notes().length;
-    const result = yield* t.call('create_directory', { path: 'agreed' });
-    const cell = asked(t.notes().slice(mark));
+    const { result, first } = yield* confirmed(t, 'create_directory', { path: 'agreed' });
+    const cell = first + asked(t.notes().slice(mark));
     assert.equal(existsSync(join(t.work, 'agreed')), cell.includes('"accept"'), `it is done if somebody has agreed: ${cell}`);
     return `${cell}; ${refused(t, result, /./)}`;
   },
@@ -232,19 +286,48 @@ function cut(t, shown, whole) {
   return `${first > 100 ? `the first ${number(first)}` : 'none'}${last > 100 ? ` and the last ${number(last)}` : ''} of ${number(whole.length)} characters: ${quote(rest.length > 400 ? `${rest.slice(0, 400)} [and so on]` : rest)}`;
 }
 
+/** What the model is shown of a call whose result has a text: at once and, if it has become a task, when that has ended. */
+function becomes(t, result, text) {
+  const shown = around({ ...result, text: t.plain(result.text) }, text);
+  if (!result.task) return shown;
+  assert.ok(about(t, result.task.id, 'tasks/get').length, 'the client has looked at the task');
+  return `${quote(t.plain(result.at), result.failed)}, and when it has ended ${shown}`;
+}
+
+/** The steps of a client that takes tasks. */
+export const TASKS = {
+  'Command in the background (`background: true`), as a task': async function* (t) {
+    const result = yield* t.call('bash', { command: 'until [ -e go ]; do sleep 0.2; done; echo went', background: true });
+    const task = taskOf(t, result);
+    assert.ok(task, `is a task at once: ${result.text}`);
+    around(yield* t.call('echo', { message: TEXT }), `Echo: ${TEXT}`); // meanwhile
+    assert.deepEqual(t.notified, [], 'what is told before the command has ended');
+    writeFileSync(join(t.work, 'go'), '');
+    return becomes(t, { ...result, text: yield* told(t, task), task, at: result.text }, 'went');
+  },
+  'Long call of another server, as a task': async function* (t) {
+    return becomes(t, yield* outcome(t, 'up__slow', {}), 'Slow and steady.');
+  },
+  'Task that the model stops': async function* (t) {
+    const result = yield* t.call('bash', { command: `sleep ${t.mark.canceled}`, background: true });
+    await until(10_000, 'the command runs', () => running(t.mark.canceled).length === 1);
+    return `sends \`tasks/cancel\`; ${quote(t.plain(yield* stopped(t, result, t.mark.canceled)))}`;
+  },
+};
+
 /** The steps of a turn that lasts. */
 export const LONG = {
   'Call of 90 s': async function* (t) {
-    const result = yield* t.rest(t.call('bash', { command: 'sleep 90.125 && echo slept', timeout: 120 }));
-    return around(result, 'slept');
+    const result = yield* t.rest(outcome(t, 'bash', { command: 'sleep 90.125 && echo slept', timeout: 120 }));
+    return becomes(t, result, 'slept');
   },
   'Both questions, with a hook that answers (Claude Code) or with full access (Codex)': async function* (t) {
     if (!t.elicit) return undefined;
     const cells = [];
-    for (const [tool, input] of [['create_directory', { path: 'agreed' }], ['up__ask', {}]]) {
+    for (const [ask, tool, input] of [[confirmed, 'create_directory', { path: 'agreed' }], [unconfirmed, 'up__ask', {}]]) {
       const mark = t.notes().length;
-      const result = yield* t.call(tool, input);
-      const cell = asked(t.notes().slice(mark));
+      const { result, first } = yield* ask(t, tool, input);
+      const cell = first + asked(t.notes().slice(mark));
       if (tool === 'create_directory') assert.equal(existsSync(join(t.work, 'agreed')), cell.includes('"accept"'), `it is done if somebody has agreed: ${result.text}`);
       cells.push(cell);
     }

@@ -1,4 +1,4 @@
-// Another server, behind the one that is tested: it reports progress, asks, answers with structured content, and has a tool more
+// Another server, behind the one that is tested: it reports progress, asks, takes long, answers with structured content, and has a tool more
 // after grow was called.
 
 import { randomUUID } from 'node:crypto';
@@ -21,6 +21,10 @@ server.registerTool('ask', { description: 'Ask the user.', inputSchema: {} }, as
     message: 'Which colour?', requestedSchema: { type: 'object', properties: { colour: { type: 'string', enum: ['red', 'green'] } }, required: ['colour'] },
   });
   return text(`${action} ${JSON.stringify(content)}`);
+});
+server.registerTool('slow', { description: 'Return something after a while.', inputSchema: {} }, async () => {
+  await new Promise((done) => setTimeout(done, 6000));
+  return text('Slow and steady.');
 });
 server.registerTool('structured', { description: 'Return structured content.', inputSchema: {}, outputSchema: { n: z.number() } },
   () => ({ content: [{ type: 'text', text: 'As text.' }], structuredContent: { n: 4711 } }));

@@ -33,6 +33,8 @@ const messages = {
         const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content ?? [];
         return { text: joined(parts), images: parts.filter(({ type }) => type === 'image').map(({ source }) => source.media_type), failed: failed === true, raw: content };
       }),
+      notified: history.flatMap(({ role, content }) => (role === 'assistant' ? [] : typeof content === 'string' ? [content] : content.map(({ text = '' }) => text)))
+        .flatMap((text) => text.match(/<task-notification>.*?<\/task-notification>/gs) ?? []),
     };
   },
   write(response, call, { stream }) {
