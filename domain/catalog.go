@@ -418,7 +418,7 @@ func (c *Catalog) ListResources(p Principal, templates bool, cursor string) (pag
 	})
 	for _, s := range c.skills {
 		if s.Listed && !templates && c.allowsSkill(p, s) {
-			all = append(all, s.resource(&SkillFile{URI: s.URI()}))
+			all = append(all, s.resource(SkillFile{URI: s.URI()}))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *Resource) int { return cmp.Compare(a.key(), b.key()) })

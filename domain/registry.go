@@ -102,12 +102,15 @@ func (r *Registry) refresh(source *heldSource) {
 	})
 }
 
-// lookTime is how long sources may look for what they offer.
-const lookTime = 20 * time.Second
+// How long callers wait for sources that look: who needs to know all, and who shows what is known already otherwise.
+const (
+	LookTime   = 20 * time.Second
+	GlanceTime = 2 * time.Second
+)
 
-// Look has sources look whether they offer something else, and returns the catalog in force then.
-func (r *Registry) Look(ctx context.Context) *Catalog {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+// Look has sources look whether they offer something else, and returns the catalog in force then, at the latest after limit.
+func (r *Registry) Look(ctx context.Context, limit time.Duration) *Catalog {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	c := r.Acquire()
 	defer r.Release(c)

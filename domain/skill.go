@@ -4,16 +4,16 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/lazyregexp"
@@ -34,13 +34,15 @@ type Skill struct {
 	Listed      bool            // lists of resources have SKILL.md, for clients that do not know skills
 	Audience
 
-	// Read returns the file at an address. What it returns is checked against Files.
-	Read func(ctx context.Context, uri string) (ToolResult, error)
+	// Read returns the file at an address, as Text or Data. It is checked against Files, and Differs called if it is not as
+	// they say; Differs may be nil.
+	Read    func(ctx context.Context, uri string) (Content, error)
+	Differs func()
 	// Renew has the source look whether the skill still is as it says; nil if [Registry.Look]
 	// does that.
 	Renew func(ctx context.Context) error
-	// Children returns what is in a directory of a dynamic skill; nil if that is unknown.
-	Children func(ctx context.Context, uri string) ([]*Resource, error)
+	// Children returns a page of what is in a directory of a dynamic skill, as [Catalog.ReadDirectory] does; nil if that is unknown.
+	Children func(ctx context.Context, uri, cursor string) (page []*Resource, next string, err error)
 }
 
 // A SkillFile is a file of a [Skill], as the skill's entry has it.
@@ -94,14 +96,11 @@ func (s *Skill) looksLike(old *Skill) bool {
 var (
 	skillName   = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 	skillDigest = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
-	authority   = lazyregexp.New(`^[A-Za-z0-9._~!$&'()*+,;=-]+$`)
-	segments    = lazyregexp.New(`^(/?([A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})+)+$`)
 )
 
 // check holds a skill to the format (Agent Skills) and to what an entry requires (SEP-2640).
 func (s *Skill) check() error {
-	first, _, _ := strings.Cut(s.Path, "/")
-	if !authority().MatchString(first) || !isAddress(s.Path) {
+	if _, ok := unescaped(s.URI()); !ok {
 		return fmt.Errorf("its path %q cannot be part of an address", brief.Name(s.Path))
 	}
 	if err := s.checkFrontmatter(); err != nil {
@@ -110,81 +109,86 @@ func (s *Skill) check() error {
 	if s.Read == nil || s.Dynamic == (s.Files != nil) {
 		return errors.New("it cannot be read, or has no list of files")
 	}
-	if len(s.Files) > MaxSkillFiles {
-		return fmt.Errorf("it has %d files; at most %d are allowed", len(s.Files), MaxSkillFiles)
-	}
-	total, known, complete := int64(0), map[string]bool{}, s.Dynamic
+	total, known := int64(0), map[string]bool{}
 	for _, f := range s.Files {
-		rel, within := strings.CutPrefix(f.URI, s.under())
-		plain, _ := url.PathUnescape(rel) // without an error, if it is an address
+		plain, ok := unescaped(f.URI)
 		switch {
-		case !within || !isAddress(rel):
+		case !ok || !strings.HasPrefix(f.URI, s.under()):
 			return fmt.Errorf("its file %q has no address in the skill", brief.Name(f.URI))
 		case known[plain]:
-			return fmt.Errorf("its file %s is listed twice", rel)
+			return fmt.Errorf("its file %s is listed twice", f.URI)
 		case !skillDigest().MatchString(f.Digest):
-			return fmt.Errorf("the digest of its file %s is not sha256: and 64 hexadecimal digits", rel)
+			return fmt.Errorf("the digest of its file %s is not sha256: and 64 hexadecimal digits", f.URI)
 		case f.Size < 0 || f.Size > MaxSkillBytes:
-			return fmt.Errorf("its file %s has no valid size", rel)
+			return fmt.Errorf("its file %s has no valid size", f.URI)
 		}
-		known[plain], total, complete = true, total+f.Size, complete || f.URI == s.URI()
+		known[plain], total = true, total+f.Size
 	}
-	switch {
-	case total > MaxSkillBytes:
-		return fmt.Errorf("its files have %s bytes; at most %s are allowed", brief.Thousands(int(total)), brief.Thousands(MaxSkillBytes))
-	case !complete:
+	if main := s.URI(); !s.Dynamic && !slices.ContainsFunc(s.Files, func(f SkillFile) bool { return f.URI == main }) {
 		return errors.New("its list of files does not have " + SkillMain)
+	}
+	return CheckSkillSize(len(s.Files), total)
+}
+
+// CheckSkillSize holds a skill to the bounds of what it may have.
+func CheckSkillSize(files int, bytes int64) error {
+	switch {
+	case files > MaxSkillFiles:
+		return fmt.Errorf("it has %d files; at most %d are allowed", files, MaxSkillFiles)
+	case bytes > MaxSkillBytes:
+		return fmt.Errorf("its files have %s bytes; at most %s are allowed", brief.Thousands(int(bytes)), brief.Thousands(MaxSkillBytes))
 	}
 	return nil
 }
 
-// isAddress reports whether a text is segments of an address, of which none leads elsewhere.
-func isAddress(text string) bool {
-	return segments().MatchString(text) && !slices.ContainsFunc(strings.Split(text, "/"), func(part string) bool {
-		plain, err := url.PathUnescape(part)
-		return err != nil || plain == "." || plain == ".." || strings.ContainsAny(plain, "/\x00")
-	})
+// unescaped returns the path of an address of a skill, and whether that is one which everybody reads alike, and which leads
+// nowhere else.
+func unescaped(uri string) (plain string, ok bool) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Host == "" || u.Host != u.Hostname() || u.String() != uri {
+		return "", false
+	}
+	return u.Path, u.User == nil && u.RawQuery == "" && u.Fragment == "" && path.Clean(u.Path) == u.Path &&
+		!strings.Contains(u.Path, "\x00") && strings.Count(u.Path, "/") == strings.Count(u.EscapedPath(), "/")
 }
 
 func (s *Skill) checkFrontmatter() error {
-	if len(s.Frontmatter) == 0 || s.Frontmatter[0] != '{' {
+	var has map[string]any
+	if json.Unmarshal(s.Frontmatter, &has) != nil || has == nil {
 		return errors.New("its frontmatter is no mapping")
 	}
-	name, noName := rawjson.String(rawjson.Member(s.Frontmatter, "name"))
-	description, noText := rawjson.String(rawjson.Member(s.Frontmatter, "description"))
-	reserved, textual := "", true
-	metadata := rawjson.Member(s.Frontmatter, "metadata")
-	if len(metadata) > 0 && metadata[0] == '{' {
-		_ = rawjson.Object(metadata, func(key, value []byte) error {
-			if textual = textual && value[0] == '"'; strings.HasPrefix(string(key), "io.modelcontextprotocol/") {
-				reserved = string(key)
-			}
-			return nil
-		})
-	} else if metadata != nil {
-		textual = false
+	name, named := has["name"].(string)
+	description, _ := has["description"].(string)
+	compatibility, says := has["compatibility"].(string)
+	metadata, textual := has["metadata"].(map[string]any)
+	reserved := ""
+	for key, value := range metadata {
+		if _, text := value.(string); !text {
+			textual = false
+		}
+		if strings.HasPrefix(key, "io.modelcontextprotocol/") {
+			reserved = key
+		}
 	}
-	compatibility := rawjson.Member(s.Frontmatter, "compatibility")
-	says, noSaying := rawjson.String(compatibility)
-	switch {
-	case noName != nil:
-		return errors.New("its frontmatter has no name that is a text")
-	case len(name) > 64 || !skillName().MatchString(name):
-		return fmt.Errorf("its name %q is not 1 to 64 lowercase letters, digits and single hyphens between them", brief.Name(name))
-	case name != path.Base(s.Path):
-		return fmt.Errorf("its name %q is not that of its directory, %q", name, brief.Name(path.Base(s.Path)))
-	case noText != nil || strings.TrimSpace(description) == "":
-		return errors.New("its frontmatter has no description that is a text")
-	case len([]rune(description)) > 1024:
-		return errors.New("its description has more than 1,024 characters")
-	case rawjson.Member(s.Frontmatter, "__proto__") != nil:
-		return errors.New("its frontmatter has the key __proto__, which clients in JavaScript reject")
-	case !textual:
-		return errors.New("its metadata does not map texts to texts; quote numbers")
-	case compatibility != nil && (noSaying != nil || says == "" || len([]rune(says)) > 500):
-		return errors.New("its compatibility is no text of 1 to 500 characters")
-	case reserved != "":
-		return fmt.Errorf("its metadata has the key %q, and MCP reserves those that begin with io.modelcontextprotocol/", brief.Name(reserved))
+	missing := func(key string) bool { _, ok := has[key]; return !ok }
+	quoted := func(text string) string { return strconv.Quote(brief.Name(text)) }
+	for _, rule := range []struct {
+		holds  bool
+		broken string
+	}{
+		{named, "its frontmatter has no name that is a text"},
+		{len(name) <= 64 && skillName().MatchString(name), "its name " + quoted(name) + " is not 1 to 64 lowercase letters, digits and single hyphens between them"},
+		{name == path.Base(s.Path), "its name " + quoted(name) + " is not that of its directory, " + quoted(path.Base(s.Path))},
+		{strings.TrimSpace(description) != "", "its frontmatter has no description that is a text"},
+		{len([]rune(description)) <= 1024, "its description has more than 1,024 characters"},
+		{missing("__proto__"), "its frontmatter has the key __proto__, which clients in JavaScript reject"},
+		{textual || missing("metadata"), "its metadata does not map texts to texts; quote numbers"},
+		{says && compatibility != "" && len([]rune(compatibility)) <= 500 || missing("compatibility"), "its compatibility is no text of 1 to 500 characters"},
+		{reserved == "", "its metadata has the key " + quoted(reserved) + ", and MCP reserves those that begin with io.modelcontextprotocol/"},
+	} {
+		if !rule.holds {
+			return errors.New(rule.broken)
+		}
 	}
 	return nil
 }
@@ -257,77 +261,64 @@ func (c *Catalog) skillFile(p Principal, uri string) *Resource {
 		if !strings.HasPrefix(uri, s.under()) || !c.allowsSkill(p, s) {
 			continue
 		}
-		file, listed := &SkillFile{URI: uri}, s.Dynamic
+		file := SkillFile{URI: uri}
 		if i := slices.IndexFunc(s.Files, func(f SkillFile) bool { return f.URI == uri }); i >= 0 {
-			file, listed = &s.Files[i], true
+			file = s.Files[i]
+		} else if !s.Dynamic {
+			continue
 		}
-		if listed {
-			r := s.resource(file)
-			r.ReadRaw = func(ctx context.Context, _ Location) (ToolResult, error) {
-				result, err := s.Read(ctx, uri)
-				if err == nil {
-					result.Content, err = c.verified(s, file, result.Content)
-				}
-				return result, err
+		r := s.resource(file)
+		r.ReadRaw = func(ctx context.Context, _ Location) (result ToolResult, err error) {
+			d, err := s.Read(ctx, uri)
+			if err == nil {
+				err = c.verify(s, file, d)
 			}
-			return r
+			if err == nil {
+				result.Content = []Content{d}
+			}
+			return result, err
 		}
+		return r
 	}
 	return nil
 }
 
 // resource returns what lists say of a file.
-func (s *Skill) resource(f *SkillFile) *Resource {
-	r := &Resource{URI: f.URI, Name: lastSegment(f.URI), MIMEType: f.MIME}
+func (s *Skill) resource(f SkillFile) *Resource {
+	r := &Resource{URI: f.URI, Name: lastName(f.URI), MIMEType: f.MIME}
 	if f.URI == s.URI() {
-		r.MIMEType = "text/markdown"
-		r.Name, _ = rawjson.String(rawjson.Member(s.Frontmatter, "name")) // it was checked
-		r.Description, _ = rawjson.String(rawjson.Member(s.Frontmatter, "description"))
+		r.MIMEType, r.Name = "text/markdown", path.Base(s.Path)                         // which is its name
+		r.Description, _ = rawjson.String(rawjson.Member(s.Frontmatter, "description")) // it was checked
 	}
 	return r
 }
 
-// lastSegment returns the name of the file or directory that has an address.
-func lastSegment(uri string) string {
-	name := path.Base(uri)
-	if plain, err := url.PathUnescape(name); err == nil && utf8.ValidString(plain) {
-		return plain
-	}
-	return name
+// lastName returns the name of the file or directory that has an address.
+func lastName(uri string) string {
+	plain, _ := url.PathUnescape(path.Base(uri)) // a valid one, in a list
+	return strings.ToValidUTF8(plain, "\ufffd")
 }
 
-// verified returns the one document that a file was read as. Neither what is not as the entry
-// of its skill says nor what would have to be redacted is served: to a client, both are files
-// that somebody has tampered with (SEP-2640, Verification on Read).
-func (c *Catalog) verified(s *Skill, f *SkillFile, content []Content) ([]Content, error) {
-	i := slices.IndexFunc(content, func(d Content) bool { return d.URI == f.URI })
-	if i < 0 {
-		return nil, Errorf(CodeExecutionFailed, "%s was read, and is not in the result", f.URI)
+// verify holds what was read of a file to the entry of its skill. Neither what is not as that says nor what would have to
+// be redacted is served: to a client, both are files that somebody has tampered with (SEP-2640, Verification on Read).
+func (c *Catalog) verify(s *Skill, f SkillFile, d Content) error {
+	raw := d.Data
+	if raw == nil {
+		raw = []byte(d.Text)
 	}
-	d, raw := content[i], []byte(content[i].Text)
-	switch blob := rawjson.Member(d.Raw, "blob"); {
-	case d.Data != nil:
-		raw = d.Data
-	case blob != nil:
-		text, _ := rawjson.String(blob) // is text, as the shape of the document says
-		var err error
-		if raw, err = base64.StdEncoding.DecodeString(text); err != nil {
-			return nil, Errorf(CodeExecutionFailed, "%s: what was read is not valid base64", f.URI)
+	switch {
+	case !s.Dynamic && (int64(len(raw)) != f.Size || Digest(raw) != f.Digest):
+		if s.Differs != nil {
+			s.Differs()
 		}
-	case d.Raw != nil:
-		text, _ := rawjson.String(rawjson.Member(d.Raw, "text"))
-		raw = []byte(text)
-	}
-	if !s.Dynamic && (int64(len(raw)) != f.Size || Digest(raw) != f.Digest) {
-		return nil, &Error{
+		return &Error{
 			Code: CodeExecutionFailed, Message: f.URI + " is not as the entry of its skill says: it has changed, or was tampered with",
 			Hint: "Call skills/get for the entry as it is now.",
 		}
+	case d.HasSecrets(&c.Redactor):
+		return Errorf(CodeExecutionFailed, "%s is not served: it has a secret of this server's configuration", f.URI)
 	}
-	if clean := d.WithoutSecrets(&c.Redactor); clean.Text != d.Text || !bytes.Equal(clean.Data, d.Data) || !bytes.Equal(clean.Raw, d.Raw) {
-		return nil, Errorf(CodeExecutionFailed, "%s is not served: it has a secret of this server's configuration", f.URI)
-	}
-	return content[i : i+1], nil
+	return nil
 }
 
 // mimeDirectory is the type of a directory (SEP-2640, Directory Resources).
@@ -336,40 +327,25 @@ const mimeDirectory = "inode/directory"
 // ReadDirectory returns the page of what is directly in a directory of skills that p may use.
 func (c *Catalog) ReadDirectory(ctx context.Context, p Principal, uri, cursor string) (page []*Resource, next string, err error) {
 	byURI := map[string]*Resource{}
-	add := func(s *Skill, f SkillFile) {
-		rel, below := strings.CutPrefix(f.URI, uri+"/")
-		if name, _, deeper := strings.Cut(rel, "/"); below && deeper {
-			byURI[uri+"/"+name] = &Resource{URI: uri + "/" + name, Name: lastSegment(name), MIMEType: mimeDirectory}
-		} else if below && (byURI[f.URI] == nil || f.URI == s.URI()) {
-			byURI[f.URI] = s.resource(&f)
-		}
-	}
 	for _, s := range c.skills {
 		if !c.allowsSkill(p, s) {
 			continue
 		}
-		if s.Dynamic && strings.HasPrefix(uri+"/", s.under()) && s.Children != nil {
-			children, err := s.Children(ctx, uri)
-			if err != nil {
-				return nil, "", err
-			}
-			for _, r := range children {
-				byURI[r.URI] = r
-			}
-		} else if s.Dynamic {
-			add(s, SkillFile{URI: s.URI()})
+		if s.Children != nil && strings.HasPrefix(uri+"/", s.under()) {
+			return s.Children(ctx, uri, cursor)
 		}
-		for _, f := range s.Files {
-			add(s, f)
+		for _, f := range append([]SkillFile{{URI: s.URI()}}, s.Files...) { // a dynamic one has that at least
+			rel, below := strings.CutPrefix(f.URI, uri+"/")
+			if name, _, deeper := strings.Cut(rel, "/"); below && deeper {
+				byURI[uri+"/"+name] = &Resource{URI: uri + "/" + name, Name: lastName(name), MIMEType: mimeDirectory}
+			} else if below {
+				byURI[f.URI] = s.resource(f)
+			}
 		}
 	}
 	if len(byURI) == 0 {
 		return nil, "", &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("%q is no directory of a skill", brief.Name(uri))}
 	}
-	all := make([]*Resource, 0, len(byURI))
-	for _, r := range byURI {
-		all = append(all, r)
-	}
-	slices.SortFunc(all, func(a, b *Resource) int { return strings.Compare(a.URI, b.URI) })
+	all := slices.SortedFunc(maps.Values(byURI), func(a, b *Resource) int { return strings.Compare(a.URI, b.URI) })
 	return pageOf(all, (*Resource).key, cursor, c.Settings.Limits.PageSize)
 }

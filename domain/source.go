@@ -36,9 +36,8 @@ type Offer struct {
 	Resources []Resource
 	Prompts   []Prompt
 	Skills    []Skill
-	// Look returns further skills, which it finds when somebody asks for them; nil if there are none. It returns the same slices
-	// as long as nothing has changed, and is not called concurrently.
-	Look func(ctx context.Context, secrets []string) ([]Skill, []Missing)
+	// Look returns further skills, which it finds when somebody asks for them; nil if there are none. It is not called concurrently.
+	Look func(secrets []string) ([]Skill, []Missing)
 	// Missing are items the source would offer but cannot, with the reason.
 	Missing []Missing
 	// Open says that the source may offer items later whose names are not known
@@ -91,8 +90,7 @@ type fixedSource struct {
 	looking chan struct{} // has room for the one who looks
 
 	mu      sync.Mutex
-	skills  []Skill
-	missing []Missing
+	found   Offer
 	changed func()
 }
 
@@ -108,7 +106,7 @@ func (s *fixedSource) Offer() Offer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.offer
-	o.Skills, o.Missing = slices.Concat(o.Skills, s.skills), slices.Concat(o.Missing, s.missing)
+	o.Skills, o.Missing = slices.Concat(o.Skills, s.found.Skills), slices.Concat(o.Missing, s.found.Missing)
 	return o
 }
 
@@ -118,7 +116,7 @@ func (s *fixedSource) OnChange(changed func()) {
 	s.changed = changed
 }
 
-// Look looks for skills.
+// Look looks for skills. Where that takes longer than ctx, as on a file system that hangs, it goes on, and who looks next waits.
 func (s *fixedSource) Look(ctx context.Context, secrets []string) {
 	if s.offer.Look == nil {
 		return
@@ -128,11 +126,25 @@ func (s *fixedSource) Look(ctx context.Context, secrets []string) {
 	case <-ctx.Done():
 		return
 	}
-	defer func() { <-s.looking }()
-	skills, missing := s.offer.Look(ctx, secrets)
+	done := make(chan struct{})
+	go func() {
+		defer func() { <-s.looking; close(done) }()
+		s.look(secrets)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+func (s *fixedSource) look(secrets []string) {
+	var now Offer
+	now.Skills, now.Missing = s.offer.Look(secrets)
 	s.mu.Lock()
-	same := len(skills) == len(s.skills) && (len(skills) == 0 || &skills[0] == &s.skills[0]) && slices.Equal(missing, s.missing)
-	s.skills, s.missing = skills, missing
+	same := slices.EqualFunc(now.Skills, s.found.Skills, func(a, b Skill) bool { return a.looksLike(&b) }) && slices.Equal(now.Missing, s.found.Missing)
+	if !same {
+		s.found = now
+	}
 	changed := s.changed
 	s.mu.Unlock()
 	if !same {

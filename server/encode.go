@@ -160,8 +160,11 @@ func (x *exchange) list() (reply, error) {
 		return nil, err
 	}
 	catalog := x.server.exec.Registry.Catalog()
-	if x.method == mcp.MethodResourcesList || x.method == methodSkillsList {
-		catalog = x.server.exec.Registry.Look(x.ctx) // for skills
+	switch x.method {
+	case mcp.MethodResourcesList:
+		catalog = x.server.exec.Registry.Look(x.ctx, domain.GlanceTime) // has skills, and much else, which must not wait for them
+	case methodSkillsList:
+		catalog = x.server.exec.Registry.Look(x.ctx, domain.LookTime)
 	}
 	items, next, err := x.items(catalog, cursor)
 	return func(b []byte) []byte {

@@ -261,18 +261,26 @@ const skillsAge = time.Minute
 func (o *offers) skill(e skills.Entry, directories bool) domain.Skill {
 	s := e.Skill
 	s.Audience, s.Origins = o.settings.audience(), []string{e.Own(""), o.address(e.Own(""))}
-	s.Read = func(ctx context.Context, uri string) (domain.ToolResult, error) {
+	s.Read = func(ctx context.Context, uri string) (domain.Content, error) {
 		r, err := o.calls.read(ctx, e.Own(uri), uri)
-		if err == nil && uri == e.Skill.URI() {
-			err = e.Verify(r.Content)
+		if err != nil {
+			return domain.Content{}, err
 		}
-		return r, err
+		return e.File(uri, r.Content)
 	}
 	if !o.settings.perPrincipal() { // each of whom may be shown something else
 		s.Renew = func(ctx context.Context) error { return o.renew(ctx, &e) }
 	}
 	if e.Dynamic && directories {
-		s.Children = func(ctx context.Context, uri string) ([]*domain.Resource, error) { return o.children(ctx, &e, uri) }
+		s.Children = func(ctx context.Context, uri, cursor string) ([]*domain.Resource, string, error) {
+			params := map[string]string{"uri": e.Own(uri)}
+			if cursor != "" {
+				params["cursor"] = cursor
+			}
+			page, err := o.calls.request(ctx, "directory "+uri, mcpclient.MethodDirectoryRead, params)
+			all, next := e.Children(uri, page)
+			return all, next, err
+		}
 	}
 	return s
 }
@@ -303,25 +311,4 @@ func (o *offers) renew(ctx context.Context, e *skills.Entry) error {
 	o.keep(c)
 	o.adopt(c)
 	return nil
-}
-
-// maxDirectoryPages bounds the pages of a directory that are read.
-const maxDirectoryPages = 20
-
-// children asks the server for what is in a directory of a skill.
-func (o *offers) children(ctx context.Context, e *skills.Entry, uri string) (all []*domain.Resource, err error) {
-	params := map[string]string{"uri": e.Own(uri)}
-	for range maxDirectoryPages {
-		page, err := o.calls.request(ctx, "directory "+uri, mcpclient.MethodDirectoryRead, params)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, e.Children(uri, page)...)
-		next, _ := rawjson.String(rawjson.Member(page, "nextCursor"))
-		if next == "" {
-			break
-		}
-		params["cursor"] = next
-	}
-	return all, nil
 }

@@ -9,7 +9,7 @@ import (
 
 // look has sources look for what they offer, and goes on with the catalog in force then.
 func look(ctx context.Context, c *Call) {
-	c.exec.Registry.Look(ctx)
+	c.exec.Registry.Look(ctx, domain.LookTime)
 	c.exec.Registry.Release(c.catalog)
 	c.catalog = c.exec.Registry.Acquire()
 	c.Record.redactor = &c.catalog.Redactor

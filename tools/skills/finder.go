@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"net/url"
 	"os"
 	"path"
@@ -31,15 +29,17 @@ import (
 	"github.com/toolserver/toolserver/tools/resources"
 )
 
-// finder finds the skills in directories, and keeps what it has found until files change.
+// finder finds the skills in directories, and keeps what it knows of their files until they change.
 type finder struct {
 	dirs   []string
 	reader *sandbox.Reader // of the directories
 
-	skills  []domain.Skill
+	known   map[string]digested // by path, those of the last look
+	secrets []string            // of the configuration then
+	stale   atomic.Bool         // a file has changed that looks as it did
+
+	skills  []domain.Skill // as far as this look has found them
 	missing []domain.Missing
-	state   string      // a hash of how the files looked that these were made of, and of the secrets then
-	stale   atomic.Bool // files may be others although they look as they did
 }
 
 func newFinder(dirs []string, box sandbox.Capabilities) (f *finder, err error) {
@@ -62,54 +62,34 @@ const (
 // sureAge is how long ago a file must have changed for the next change to show in its time.
 const sureAge = 2 * time.Second
 
-// seen is an entry of a directory.
-type seen struct {
-	rel     string // to the directory, with slashes
-	dir     bool
-	problem string // why it cannot be part of a skill
-	info    osfile.Info
-}
-
-// Name and Rel are for [pathguard.Dir.Protected].
-func (e seen) Name() string { return path.Base(e.rel) }
-func (e seen) Rel() string  { return e.rel }
-
 // look returns the skills of the program and those in the directories, and those that are left out.
-func (f *finder) look(ctx context.Context, secrets []string) ([]domain.Skill, []domain.Missing) {
-	state := sha256.New()
-	fmt.Fprintf(state, "%q", secrets)
-	found, failed, young := make([][]seen, len(f.dirs)), make([]error, len(f.dirs)), false
-	for i, dir := range f.dirs {
-		found[i], failed[i] = f.walk(ctx, dir)
-		fmt.Fprintf(state, "%d %v\n", i, failed[i])
-		for _, e := range found[i] {
-			fmt.Fprintf(state, "%q %t %q %d %d %v\n", e.rel, e.dir, e.problem, e.info.Size, e.info.ModTime.UnixNano(), e.info.ID)
-			young = young || time.Since(e.info.ModTime) < sureAge
+func (f *finder) look(secrets []string) ([]domain.Skill, []domain.Missing) {
+	before, redactor := f.known, redact.New(secrets)
+	if f.stale.Swap(false) || !slices.Equal(secrets, f.secrets) {
+		before = nil
+	}
+	f.known, f.secrets = map[string]digested{}, secrets
+	f.skills, f.missing = own(), nil
+	for _, dir := range f.dirs {
+		all, err := f.walk(dir)
+		if err != nil {
+			f.leave(dir, err.Error())
 		}
-	}
-	sum := string(state.Sum(nil))
-	if f.state != "" && (ctx.Err() != nil || sum == f.state && !f.stale.Load()) {
-		return f.skills, f.missing
-	}
-	f.state = sum
-	f.stale.Store(young)
-	before, left := f.skills, f.missing
-	skills, err := own()
-	f.skills, f.missing = skills, nil
-	if err != nil {
-		f.leave("toolserver", err.Error())
-	}
-	redactor := redact.New(secrets)
-	for i, dir := range f.dirs {
-		if failed[i] != nil {
-			f.leave(dir, failed[i].Error())
-		}
-		f.collect(ctx, dir, found[i], &redactor)
-	}
-	if err := ctx.Err(); err != nil { // some were not read: the next who asks has them
-		if f.stale.Store(true); errors.Is(err, context.Canceled) {
-			f.skills, f.missing = before, left
-		}
+		f.collect(dir, all, func(e entry) digested {
+			full := filepath.Join(dir, filepath.FromSlash(e.rel))
+			d, ok := f.known[full] // as a file of a skill within another
+			if !ok {
+				d, ok = before[full]
+			}
+			if !ok || d.info != e.info {
+				d = f.digest(full, &redactor)
+			}
+			if d.info = e.info; d.err != nil || time.Since(e.info.ModTime) < sureAge {
+				d.info = osfile.Info{} // it is read again next time
+			}
+			f.known[full] = d
+			return d
+		})
 	}
 	return f.skills, f.missing
 }
@@ -119,10 +99,17 @@ func (f *finder) leave(name, reason string) {
 	f.missing = append(f.missing, domain.Missing{Kind: domain.KindSkill, Name: name, Reason: "is left out: " + reason, Mistake: true})
 }
 
+// entry is what is in a directory.
+type entry struct {
+	rel     string // to the directory, with slashes
+	info    osfile.Info
+	problem string // why it cannot be part of a skill
+}
+
 const symlink = "is a symlink" // the problem of one
 
 // walk returns what is in a directory, in the order of names, without repositories of git.
-func (f *finder) walk(ctx context.Context, dir string) (all []seen, err error) {
+func (f *finder) walk(dir string) (all []entry, err error) {
 	d, err := f.reader.OpenDir(dir)
 	if err != nil {
 		return nil, err
@@ -133,38 +120,31 @@ func (f *finder) walk(ctx context.Context, dir string) (all []seen, err error) {
 		return nil, err
 	}
 	defer root.Close()
-	err = fs.WalkDir(root.FS(), ".", func(rel string, entry fs.DirEntry, err error) error {
-		if rel == "." || ctx.Err() != nil {
-			return errors.Join(err, ctx.Err())
-		}
-		e := seen{rel: rel, dir: entry.IsDir()}
-		_, denied := d.Denied(filepath.FromSlash(rel), e.dir)
-		rule, protected := d.Protected(e)
+	err = fs.WalkDir(root.FS(), ".", func(rel string, from fs.DirEntry, err error) error {
 		switch {
-		case e.dir && entry.Name() == ".git":
+		case rel == ".":
+			return err
+		case from.IsDir() && from.Name() == ".git":
 			return fs.SkipDir
-		case len(all) >= maxEntries:
+		case len(all) == maxEntries:
 			return fmt.Errorf("it has more than %s entries", brief.Thousands(maxEntries))
+		}
+		info, unknown := from.Info()
+		_, denied := d.Denied(filepath.FromSlash(rel), from.IsDir())
+		e := entry{rel: rel}
+		switch err = cmp.Or(err, unknown); {
 		case err != nil:
 			e.problem = plain(err)
 		case denied:
 			e.problem = "is denied by the policy"
-		case protected:
-			e.problem = "is " + rule
-		case entry.Type() == fs.ModeSymlink:
+		case from.Type() == fs.ModeSymlink:
 			e.problem = symlink
-		case !e.dir && !entry.Type().IsRegular():
+		case !from.IsDir() && !from.Type().IsRegular():
 			e.problem = "is no regular file"
-		case !e.dir:
-			info, err := entry.Info()
-			if err != nil {
-				e.problem = plain(err)
-			} else {
-				e.info = osfile.Of(info)
-			}
+		default:
+			e.info = osfile.Of(info)
 		}
-		all = append(all, e)
-		if e.dir && e.problem != "" {
+		if all = append(all, e); from.IsDir() && e.problem != "" {
 			return fs.SkipDir
 		}
 		return nil
@@ -184,11 +164,11 @@ func plain(err error) string {
 }
 
 // collect adds the skills of a directory. That has one itself if it has a SKILL.md.
-func (f *finder) collect(ctx context.Context, dir string, all []seen, redactor *redact.Redactor) {
-	roots := map[string]string{} // paths of skills, by where they are
+func (f *finder) collect(dir string, all []entry, digest func(entry) digested) {
+	var roots []string // of skills, as what their files begin with
 	for _, e := range all {
-		if at, name := path.Split(e.rel); name == domain.SkillMain && !e.dir {
-			roots[at] = strings.TrimSuffix(at, "/")
+		if at, name := path.Split(e.rel); name == domain.SkillMain && !e.info.Mode.IsDir() {
+			roots = append(roots, at)
 		}
 		if e.problem != symlink {
 			continue
@@ -197,24 +177,17 @@ func (f *finder) collect(ctx context.Context, dir string, all []seen, redactor *
 			f.leave(e.rel, "it is a symlink; name the directory that it leads to in skills.directories")
 		}
 	}
-	if _, itself := roots[""]; itself {
-		for at := range roots {
-			roots[at] = path.Join(filepath.Base(dir), at)
-		}
+	above := ""
+	if slices.Contains(roots, "") {
+		above = filepath.Base(dir)
 	}
 	if len(roots) > maxSkills {
 		f.leave(dir, fmt.Sprintf("it has %d skills; at most %d are allowed", len(roots), maxSkills))
 		return
 	}
-	read := map[string]*digested{}
-	for _, at := range slices.Sorted(maps.Keys(roots)) {
-		s := domain.Skill{Path: roots[at], Listed: true, Files: []domain.SkillFile{}}
-		if err := f.fill(ctx, &s, dir, at, all, func(full string) *digested {
-			if read[full] == nil { // otherwise it is one of a skill within another
-				read[full] = f.digest(full, redactor)
-			}
-			return read[full]
-		}); err != nil {
+	for _, at := range roots {
+		s := domain.Skill{Path: path.Join(above, at), Listed: true, Files: []domain.SkillFile{}}
+		if err := f.fill(&s, dir, at, all, digest); err != nil {
 			f.leave(s.Path, err.Error())
 		} else {
 			f.skills = append(f.skills, s)
@@ -223,50 +196,42 @@ func (f *finder) collect(ctx context.Context, dir string, all []seen, redactor *
 }
 
 // fill completes a skill by its files, which are those below at.
-func (f *finder) fill(ctx context.Context, s *domain.Skill, dir, at string, all []seen, digest func(full string) *digested) error {
-	total, within := int64(0), all[:0:0]
+func (f *finder) fill(s *domain.Skill, dir, at string, all []entry, digest func(entry) digested) error {
+	var within []entry
+	total := int64(0)
 	for _, e := range all {
-		if !strings.HasPrefix(e.rel, at) || e.dir && e.problem == "" {
-			continue
+		switch rel, below := strings.CutPrefix(e.rel, at); {
+		case below && e.problem != "":
+			return fmt.Errorf("its file %s %s", brief.Name(rel), e.problem)
+		case below && !e.info.Mode.IsDir():
+			within, total = append(within, e), total+e.info.Size
 		}
-		if e.problem != "" {
-			return fmt.Errorf("its file %s %s", brief.Name(e.rel[len(at):]), e.problem)
-		}
-		within, total = append(within, e), total+e.info.Size
 	}
-	switch {
-	case len(within) > domain.MaxSkillFiles:
-		return fmt.Errorf("it has %d files; at most %d are allowed", len(within), domain.MaxSkillFiles)
-	case total > domain.MaxSkillBytes:
-		return fmt.Errorf("its files have %s bytes; at most %s are allowed", brief.Thousands(int(total)), brief.Thousands(domain.MaxSkillBytes))
+	if err := domain.CheckSkillSize(len(within), total); err != nil {
+		return err // before files are read
 	}
 	paths := map[string]string{}
 	for _, e := range within {
-		full := filepath.Join(dir, filepath.FromSlash(e.rel))
-		d := digest(full)
-		if err := cmp.Or(ctx.Err(), d.err); err != nil {
-			return fmt.Errorf("its file %s %s", brief.Name(e.rel[len(at):]), plain(err))
+		d, rel := digest(e), e.rel[len(at):]
+		if d.err != nil {
+			return fmt.Errorf("its file %s %s", brief.Name(rel), plain(d.err))
 		}
-		file := d.file
-		file.URI = domain.SkillScheme + s.Path + "/" + (&url.URL{Path: e.rel[len(at):]}).EscapedPath()
-		if paths[file.URI], s.Files = full, append(s.Files, file); file.URI == s.URI() {
-			if d.malformed != nil {
+		d.file.URI = domain.SkillScheme + s.Path + "/" + (&url.URL{Path: rel}).EscapedPath()
+		paths[d.file.URI], s.Files = filepath.Join(dir, filepath.FromSlash(e.rel)), append(s.Files, d.file)
+		if rel == domain.SkillMain {
+			if s.Frontmatter = d.frontmatter; d.malformed != nil {
 				return d.malformed
 			}
-			s.Frontmatter = d.frontmatter
 		}
 	}
-	s.Read = func(_ context.Context, uri string) (r domain.ToolResult, err error) {
+	s.Read = func(_ context.Context, uri string) (domain.Content, error) {
 		body, err := f.read(paths[uri])
 		if err != nil {
-			return r, domain.ResourceNotFound(uri, uri+" is not there any more, or cannot be read: call skills/get for the files that there are")
+			return domain.Content{}, domain.ResourceNotFound(uri, uri+" is not there any more, or cannot be read: call skills/get for the files that there are")
 		}
-		if !slices.ContainsFunc(s.Files, func(file domain.SkillFile) bool { return file.URI == uri && file.Digest == domain.Digest(body) }) {
-			f.stale.Store(true)
-		}
-		r.Content = []domain.Content{content(uri, paths[uri], body)}
-		return r, nil
+		return content(uri, paths[uri], body), nil
 	}
+	s.Differs = func() { f.stale.Store(true) }
 	return nil
 }
 
@@ -300,19 +265,20 @@ func (f *finder) read(full string) ([]byte, error) {
 
 // digested is what is known of a file.
 type digested struct {
+	info        osfile.Info      // how it looked; zero if it must be read again
 	file        domain.SkillFile // without an address
 	err         error            // why it cannot be offered
 	frontmatter json.RawMessage  // of a SKILL.md
 	malformed   error            // or why that has none
 }
 
-func (f *finder) digest(full string, redactor *redact.Redactor) *digested {
+func (f *finder) digest(full string, redactor *redact.Redactor) (d digested) {
 	body, err := f.read(full)
 	c := content("", full, body)
-	if clean := c.WithoutSecrets(redactor); err == nil && (clean.Text != c.Text || !bytes.Equal(clean.Data, c.Data)) {
-		err = errors.New("has a secret of this server's configuration")
+	if d.err = err; err == nil && c.HasSecrets(redactor) {
+		d.err = errors.New("has a secret of this server's configuration")
 	}
-	d := &digested{file: domain.SkillFile{Digest: domain.Digest(body), Size: int64(len(body)), MIME: c.MIMEType}, err: err}
+	d.file = domain.SkillFile{Digest: domain.Digest(body), Size: int64(len(body)), MIME: c.MIMEType}
 	if filepath.Base(full) == domain.SkillMain {
 		d.frontmatter, d.malformed = frontmatter.Of(body)
 	}

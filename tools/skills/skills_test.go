@@ -27,7 +27,7 @@ type bench struct {
 	dir  string // canonical
 	exec *call.Executor
 	user domain.Session
-	look func(context.Context, []string) ([]domain.Skill, []domain.Missing)
+	look func([]string) ([]domain.Skill, []domain.Missing)
 }
 
 func newBench(t *testing.T) *bench {
@@ -72,7 +72,7 @@ func main(name string) string { return "---\nname: " + name + "\ndescription: Do
 // listed returns the skills in the directory, and why others are left out.
 func (b *bench) listed(t *testing.T) (all []string, missing map[string]string) {
 	t.Helper()
-	c := b.exec.Registry.Look(t.Context())
+	c := b.exec.Registry.Look(t.Context(), domain.LookTime)
 	for cursor := ""; ; {
 		page, next, err := c.ListSkills(b.user.Principal, cursor)
 		if err != nil {
@@ -288,47 +288,46 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// TestCanceled looks again after whoever asked first has gone, in the walk or later.
+// TestCanceled finishes looking after whoever asked has gone, so that nobody finds half of the skills.
 func TestCanceled(t *testing.T) {
 	b := newBench(t)
 	b.write(t, "a/SKILL.md", main("a"))
-	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(filepath.Join(b.dir, "a", "SKILL.md"), old, old); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(filepath.Join(b.dir, "a"), old, old); err != nil {
-		t.Fatal(err)
-	}
-	canceled := 0
-	for after := range 12 {
-		ctx := &canceling{Context: t.Context(), after: after}
-		found, missing := b.look(ctx, nil)
-		if missing != nil {
-			t.Errorf("canceled after %d: %v", after, missing)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20 {
+		for _, s := range b.exec.Registry.Look(ctx, domain.LookTime).Missing() {
+			t.Errorf("left out: %v", s)
 		}
-		if found == nil {
-			canceled++
-		}
-	}
-	if canceled < 3 {
-		t.Errorf("%d were canceled", canceled)
 	}
 	if all, missing := b.listed(t); !slices.Equal(all, []string{"a"}) || len(missing) > 0 {
 		t.Errorf("%q, %v", all, missing)
 	}
 }
 
-// canceling is a context that is canceled when it has been asked so often.
-type canceling struct {
-	context.Context
-	after int
-}
-
-func (c *canceling) Err() error {
-	if c.after--; c.after < 0 {
-		return context.Canceled
+// TestHanging lists what is known while looking takes long, looks once at a time, and goes on with what was found then.
+func TestHanging(t *testing.T) {
+	r, err := domain.NewRegistry()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return nil
+	entered, leave := make(chan struct{}, 3), make(chan struct{})
+	r.Register(domain.FixedSource("slow", domain.Offer{Look: func([]string) (found []domain.Skill, _ []domain.Missing) {
+		entered <- struct{}{}
+		<-leave
+		return []domain.Skill{{Path: "a"}}, nil // invalid, and known of
+	}}, nil))
+	for range 3 {
+		if m := r.Look(t.Context(), time.Millisecond).Missing(); m != nil {
+			t.Errorf("found: %v", m)
+		}
+	}
+	if len(entered) != 1 {
+		t.Errorf("%d look", len(entered))
+	}
+	close(leave)
+	if m := r.Look(t.Context(), domain.LookTime).Missing(); len(m) != 1 || m[0].Name != "a" {
+		t.Errorf("in the end: %v", m)
+	}
 }
 
 // TestSecrets offers no skill that has a secret of the configuration, since it could not be served as it is.
@@ -407,7 +406,7 @@ func TestShipped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, missing := offer.Look(t.Context(), nil)
+	found, missing := offer.Look(nil)
 	if len(found) != 3 || len(missing) > 0 {
 		t.Fatalf("%v, %v", found, missing)
 	}

@@ -4,6 +4,8 @@
 package skills
 
 import (
+	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,9 +26,12 @@ type Entry struct {
 }
 
 // URIOf returns the address that an entry has, or "" if it has none.
-func URIOf(raw json.RawMessage) string {
-	uri, _ := rawjson.String(rawjson.Member(raw, "uri")) // what is no text is none
-	return uri
+func URIOf(raw json.RawMessage) string { return text(raw, "uri") }
+
+// text returns a member that is a text, or "".
+func text(raw json.RawMessage, name string) string {
+	s, _ := rawjson.String(rawjson.Member(raw, name))
+	return s
 }
 
 // Read reads an entry of skills/list of a server. What it returns with an error has a path for messages.
@@ -44,8 +49,7 @@ func Read(server string, raw json.RawMessage) (e Entry, err error) {
 		e.Frontmatter, _ = json.Marshal(value) // without members that are there twice, of which readers see different ones
 	}
 	files := rawjson.Member(raw, "resources")
-	if text, err := rawjson.String(files); err == nil && text == "dynamic" {
-		e.Dynamic = true
+	if e.Dynamic = text(raw, "resources") == "dynamic"; e.Dynamic {
 		return e, nil
 	}
 	if len(files) == 0 || files[0] != '[' {
@@ -92,36 +96,38 @@ func Pinned(server string, raw json.RawMessage) json.RawMessage {
 	return b
 }
 
-// Verify holds what was read of SKILL.md to the entry (SEP-2640, Frontmatter Verification).
-func (e *Entry) Verify(content []domain.Content) error {
-	for _, c := range content {
-		if c.URI != e.Skill.URI() {
-			continue
-		}
-		text, _ := rawjson.String(rawjson.Member(c.Raw, "text")) // what is no text has no frontmatter
-		if has, err := frontmatter.Of([]byte(text)); err != nil || !frontmatter.Same(has, e.Frontmatter) {
-			return domain.Errorf(domain.CodeExecutionFailed, "%s does not have the frontmatter that its server lists: it is not used", c.URI)
+// File returns the document that a file was read as. SKILL.md must have the frontmatter of the entry (SEP-2640, Frontmatter Verification).
+func (e *Entry) File(uri string, content []domain.Content) (c domain.Content, err error) {
+	i := slices.IndexFunc(content, func(c domain.Content) bool { return c.URI == uri })
+	if i < 0 {
+		return c, domain.Errorf(domain.CodeExecutionFailed, "%s was read, and is not in the result", uri)
+	}
+	member := func(name string) string { return text(content[i].Raw, name) }
+	c = domain.Content{Type: domain.ResourceContent, URI: uri, MIMEType: member("mimeType"), Text: member("text")}
+	if rawjson.Member(content[i].Raw, "blob") != nil {
+		if c.Data, err = base64.StdEncoding.DecodeString(member("blob")); err != nil {
+			return c, domain.Errorf(domain.CodeExecutionFailed, "%s: what was read is not valid base64", uri)
 		}
 	}
-	return nil
+	if uri == e.Skill.URI() {
+		if has, err := frontmatter.Of([]byte(c.Text)); err != nil || !frontmatter.Same(has, e.Frontmatter) {
+			return c, domain.Errorf(domain.CodeExecutionFailed, "%s does not have the frontmatter that its server lists: it is not used", uri)
+		}
+	}
+	return c, nil
 }
 
-// Children returns what a page of resources/directory/read of the other server lists below uri, which is an address of this one.
-func (e *Entry) Children(uri string, page json.RawMessage) (all []*domain.Resource) {
+// Children returns what a page of resources/directory/read of the other server lists below uri, which is an address of this one,
+// and the cursor of the next.
+func (e *Entry) Children(uri string, page json.RawMessage) (all []*domain.Resource, next string) {
 	_ = rawjson.Array(rawjson.Member(page, "resources"), func(item []byte) error {
-		text := func(name string) string {
-			s, _ := rawjson.String(rawjson.Member(item, name))
-			return s
-		}
 		name, ours := strings.CutPrefix(URIOf(item), e.Own(uri)+"/")
 		if ours && name != "" && !strings.ContainsAny(name, "/?#") && name != "." && name != ".." {
-			r := &domain.Resource{URI: uri + "/" + name, Name: text("name"), Description: text("description"), MIMEType: text("mimeType")}
-			if r.Name == "" {
-				r.Name = name
-			}
-			all = append(all, r)
+			all = append(all, &domain.Resource{
+				URI: uri + "/" + name, Name: cmp.Or(text(item, "name"), name), Description: text(item, "description"), MIMEType: text(item, "mimeType"),
+			})
 		}
 		return nil
 	}) // what is no list has nothing in it
-	return all
+	return all, text(page, "nextCursor")
 }

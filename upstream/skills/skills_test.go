@@ -52,7 +52,7 @@ func TestOdd(t *testing.T) {
 			return
 		}
 		s := e.Skill
-		s.Read = func(_ context.Context, _ string) (r domain.ToolResult, err error) { return r, err }
+		s.Read = func(_ context.Context, _ string) (c domain.Content, err error) { return c, err }
 		registry, err := domain.NewRegistry()
 		if err != nil {
 			t.Fatal(err)
@@ -152,8 +152,8 @@ func TestVerify(t *testing.T) {
 		"":                 false,
 	} {
 		raw := rawjson.With(json.RawMessage("{}"), "text", rawjson.AppendString(nil, text))
-		err := e.Verify([]domain.Content{{URI: "skill://s/refunds/SKILL.md", Raw: raw}})
-		if (err == nil) != ok {
+		c, err := e.File("skill://s/refunds/SKILL.md", []domain.Content{{URI: "skill://s/refunds/SKILL.md", Raw: raw}})
+		if (err == nil) != ok || ok && c.Text != text {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -165,13 +165,13 @@ func TestChildren(t *testing.T) {
 		t.Fatal(e, err)
 	}
 	page := `{"resources":[{"uri":"skill://a/refunds/x/y.md","name":"why","mimeType":"text/markdown"},{"uri":"skill://a/refunds/x/z","mimeType":"inode/directory"},` +
-		`{"uri":"skill://a/refunds/x/../y"},{"uri":"skill://a/refunds/x"},{"uri":"skill://b/x/y"},{"uri":7},7,null,{},{"uri":"skill://a/refunds/x/.."},{"uri":"skill://a/refunds/x/"}]}`
-	got := e.Children("skill://s/a/refunds/x", json.RawMessage(page))
-	if len(got) != 2 || got[0].URI != "skill://s/a/refunds/x/y.md" || got[0].Name != "why" || got[1].URI != "skill://s/a/refunds/x/z" || got[1].Name != "z" {
+		`{"uri":"skill://a/refunds/x/../y"},{"uri":"skill://a/refunds/x"},{"uri":"skill://b/x/y"},{"uri":7},7,null,{},{"uri":"skill://a/refunds/x/.."},{"uri":"skill://a/refunds/x/"}],"nextCursor":"2"}`
+	got, next := e.Children("skill://s/a/refunds/x", json.RawMessage(page))
+	if next != "2" || len(got) != 2 || got[0].URI != "skill://s/a/refunds/x/y.md" || got[0].Name != "why" || got[1].URI != "skill://s/a/refunds/x/z" || got[1].Name != "z" {
 		t.Errorf("%v", got)
 	}
 	for _, odd := range []string{`{}`, `7`, `{"resources":7}`, `{"resources":null}`} {
-		if got := e.Children("skill://s/a/refunds", json.RawMessage(odd)); got != nil {
+		if got, next := e.Children("skill://s/a/refunds", json.RawMessage(odd)); got != nil || next != "" {
 			t.Errorf("%s: %v", odd, got)
 		}
 	}

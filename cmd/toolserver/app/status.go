@@ -35,7 +35,7 @@ func (a *App) health(p domain.Principal) resources.Health {
 	}
 	layers := a.Layers()
 	h.Enforcement, h.SandboxLayers, h.SandboxMissing = layers.Enforcement, layers.InForce, layers.Missing
-	catalog := a.exec.Registry.Look(context.Background()) // for a bounded time
+	catalog := a.exec.Registry.Look(context.Background(), domain.GlanceTime)
 	for _, t := range catalog.Tools() {
 		switch allowed := catalog.Settings.Access.Allowed(p, t); {
 		case allowed && t.Disabled:

@@ -242,7 +242,7 @@ func (r *checkReport) tools(ctx context.Context, a *app.App) {
 	for _, m := range a.Config().Web.Search.Lacking() {
 		r.line(false, m.Key, m.Problem)
 	}
-	catalog := a.Executor().Registry.Look(ctx)
+	catalog := a.Executor().Registry.Look(ctx, domain.LookTime)
 	for _, name := range slices.Sorted(maps.Keys(a.Config().Skills.Settings)) {
 		offered := slices.ContainsFunc(catalog.Skills(), func(s *domain.Skill) bool { return s.Path == name })
 		left := slices.ContainsFunc(catalog.Missing(), func(m domain.Missing) bool { return m.Kind == domain.KindSkill && m.Name == name })
