@@ -129,8 +129,6 @@ type Catalog struct {
 	missing   []Missing
 	private   bool // what is listed depends on the principal
 
-	disabledSkills []*Skill // by configuration
-
 	sources []*heldSource // whose items are in it
 	users   atomic.Int64  // requests in flight under it, and one while it is in force
 }
@@ -144,7 +142,7 @@ func (c *Catalog) Tool(name string) (*Tool, bool) {
 // Tools returns all tools, those that are disabled too, sorted by name.
 func (c *Catalog) Tools() []*Tool { return c.tools }
 
-// Skills returns all skills that are offered to somebody, sorted by path.
+// Skills returns all skills, those that are disabled too, sorted by path.
 func (c *Catalog) Skills() []*Skill { return c.skills }
 
 // Missing returns what is not offered although a source knows of it, with the

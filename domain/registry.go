@@ -374,18 +374,16 @@ func merge(settings Settings, sources []*sourceItems) *Catalog {
 			kind, name := it.offered.kind()
 			id, other := it.item.ids()
 			reason := "has a name or address that is taken already"
+			skill, _ := it.item.(*Skill)
 			switch {
-			case it.override.disabled() && kind != KindTool: // a tool is offered as disabled
-				switch it := it.item.(type) {
-				case *Resource:
-					c.disabled = append(c.disabled, it)
-				case *Skill:
-					c.disabledSkills = append(c.disabledSkills, it)
+			case it.override.disabled() && kind != KindTool && skill == nil: // which are offered as disabled
+				if r, ok := it.item.(*Resource); ok {
+					c.disabled = append(c.disabled, r)
 				}
 				continue
-			case it.err != nil:
+			case it.err != nil && (skill == nil || !skill.Disabled): // whatever that is, nobody may read its files
 				reason = "is not valid: " + it.err.Error()
-			case kind == KindSkill && !bytes.Equal(c.Redactor.JSON(it.item.(*Skill).Frontmatter), it.item.(*Skill).Frontmatter):
+			case skill != nil && !skill.Disabled && !bytes.Equal(c.Redactor.JSON(skill.Frontmatter), skill.Frontmatter):
 				reason = "is left out: its frontmatter has a secret of the configuration"
 			case !taken[[2]string{string(kind), id}] && !taken[[2]string{string(kind), other}]:
 				taken[[2]string{string(kind), id}], taken[[2]string{string(kind), other}] = true, true

@@ -30,6 +30,7 @@ type Skill struct {
 	Frontmatter json.RawMessage // that of SKILL.md, as a JSON object
 	Files       []SkillFile     // all of them, by their addresses; nil if the skill is Dynamic
 	Dynamic     bool            // nobody knows which files there are and what is in them
+	Disabled    bool            // by configuration
 	Origins     []string        // what begins further addresses of the files, as documents of another server
 	Listed      bool            // lists of resources have SKILL.md, for clients that do not know skills
 	Audience
@@ -84,13 +85,14 @@ func (s *Skill) ids() (string, string) { return s.Path, s.Path }
 func (s *Skill) with(o Override) item {
 	s = new(*s)
 	s.Audience.override(o)
+	s.Disabled = o.disabled()
 	return s
 }
 
 // looksLike reports whether s and old are the same to callers.
 func (s *Skill) looksLike(old *Skill) bool {
 	return s.Path == old.Path && bytes.Equal(s.Frontmatter, old.Frontmatter) && slices.Equal(s.Files, old.Files) &&
-		s.Dynamic == old.Dynamic && s.Audience.equal(old.Audience)
+		s.Dynamic == old.Dynamic && s.Disabled == old.Disabled && s.Audience.equal(old.Audience)
 }
 
 var (
@@ -214,7 +216,7 @@ func (c *Catalog) ListSkills(p Principal, cursor string) (page []*Skill, next st
 // allowsSkill reports whether p may use a skill. Since a skill has all files of the skills in
 // its directory, who may not use one of these may not use it either.
 func (c *Catalog) allowsSkill(p Principal, s *Skill) bool {
-	return c.allows(p, s.Audience) && !slices.ContainsFunc(c.withheldSkills(p), func(inner *Skill) bool { return strings.HasPrefix(inner.Path, s.Path+"/") })
+	return !slices.ContainsFunc(c.withheldSkills(p), func(w *Skill) bool { return w == s || strings.HasPrefix(w.Path, s.Path+"/") })
 }
 
 // withheldOrigin reports whether an address is that of a file of a skill of another server that is withheld from p.
@@ -230,7 +232,7 @@ func (c *Catalog) withheldOrigin(p Principal, uri string) bool {
 
 // withheldSkills returns the skills that p may not use.
 func (c *Catalog) withheldSkills(p Principal) []*Skill {
-	return append(filter(c.skills, func(s *Skill) bool { return !c.allows(p, s.Audience) }), c.disabledSkills...)
+	return filter(c.skills, func(s *Skill) bool { return s.Disabled || !c.allows(p, s.Audience) })
 }
 
 // FindSkill returns the skill whose SKILL.md has an address, if p may use it.
@@ -247,6 +249,18 @@ func (c *Catalog) FindSkill(p Principal, uri string) (*Skill, error) {
 		}
 	}
 	return nil, err
+}
+
+// GetSkill returns the skill whose SKILL.md has an address, as it is now, if p may use it.
+func (r *Registry) GetSkill(ctx context.Context, p Principal, uri string) (*Skill, error) {
+	s, err := r.Look(ctx, LookTime).FindSkill(p, uri)
+	if err != nil || s.Renew == nil {
+		return s, err
+	}
+	if err = s.Renew(ctx); err != nil {
+		return nil, err
+	}
+	return r.Catalog().FindSkill(p, uri)
 }
 
 // NoSkill is the error of an address that no skill has.

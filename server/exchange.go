@@ -138,10 +138,8 @@ func (x *exchange) serve() {
 		x.complete()
 	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList, mcp.MethodPromptsList, methodSkillsList:
 		x.finish(x.list())
-	case methodSkillsGet:
-		x.getSkill()
-	case methodDirectory:
-		x.readDirectory()
+	case methodSkillsGet, methodDirectory:
+		x.aboutSkills()
 	case mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe:
 		x.finish(x.subscribe())
 	case mcp.MethodSetLogLevel:

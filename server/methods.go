@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -82,26 +83,8 @@ func (x *exchange) readResource() {
 	})
 }
 
-// getSkill serves skills/get.
-func (x *exchange) getSkill() {
-	uri, err := x.text("uri", x.uri)
-	if err != nil {
-		x.finish(nil, err)
-		return
-	}
-	x.server.exec.GetSkill(x.ctx, x.domain(), &x.peer, uri, func(s *domain.Skill, err error) {
-		x.finish(func(b []byte) []byte {
-			b = appendSkill(append(b, `{"skill":`...), s)
-			if x.meta.modern {
-				b = append(b, caching...)
-			}
-			return x.encoder().end(b, nil)
-		}, err)
-	})
-}
-
-// readDirectory serves resources/directory/read.
-func (x *exchange) readDirectory() {
+// aboutSkills serves skills/get and resources/directory/read.
+func (x *exchange) aboutSkills() {
 	uri, err := x.text("uri", x.uri)
 	cursor := ""
 	if err == nil && x.cursor != nil {
@@ -111,10 +94,22 @@ func (x *exchange) readDirectory() {
 		x.finish(nil, err)
 		return
 	}
-	x.server.exec.ReadDirectory(x.ctx, x.domain(), &x.peer, uri, cursor, func(page []*domain.Resource, next string, err error) {
+	registry, p := x.server.exec.Registry, x.domain().Principal
+	var members []byte
+	x.server.exec.Ask(x.ctx, string(x.method), x.domain(), &x.peer, uri, func(ctx context.Context) error {
+		if x.method == methodSkillsGet {
+			s, err := registry.GetSkill(ctx, p, uri)
+			if err == nil {
+				members = appendSkill([]byte(`"skill":`), s)
+			}
+			return err
+		}
+		page, next, err := registry.Look(ctx, domain.LookTime).ReadDirectory(ctx, p, uri, cursor)
+		members = appendOptional(appendList(nil, "resources", page, appendResource), "nextCursor", next)
+		return err
+	}, func(err error) {
 		x.finish(func(b []byte) []byte {
-			b = appendList(append(b, '{'), "resources", page, appendResource)
-			if b = appendOptional(b, "nextCursor", next); x.meta.modern { // the SDKs require it here, too
+			if b = append(append(b, '{'), members...); x.meta.modern { // the SDKs require it here, too
 				b = append(b, caching...)
 			}
 			return x.encoder().end(b, nil)

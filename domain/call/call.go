@@ -54,9 +54,6 @@ type outcome struct {
 	Tool        domain.ToolResult   // of a tool; of a resource, its document as content
 	Prompt      domain.PromptResult // of a prompt
 	Completions domain.Completions
-	Skill       *domain.Skill      // which was redacted before it was offered
-	Directory   []*domain.Resource // a page
-	Next        string             // its cursor
 }
 
 // start takes a call from begin to end. It returns with the work, while done is

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -132,7 +133,10 @@ func (e *Executor) ReadResource(ctx context.Context, s domain.Session, client Cl
 	c.Record.ArgsBytes = len(uri)
 	c.Record.touches(&c.Record.Target, "uri", uri)
 	c.find = func(c *Call) error {
-		r, at, err := findResource(ctx, c, uri)
+		r, at, err := c.catalog.FindResource(s.Principal, uri)
+		if strings.HasPrefix(uri, domain.SkillScheme) && (err != nil || r.URI != uri) { // of a skill that nobody has asked for yet
+			r, at, err = e.Registry.Look(ctx, domain.LookTime).FindResource(s.Principal, uri)
+		}
 		if err != nil {
 			return err
 		}
@@ -145,6 +149,18 @@ func (e *Executor) ReadResource(ctx context.Context, s domain.Session, client Cl
 			}
 			return out, err
 		}
+		return nil
+	}
+	c.start(ctx)
+}
+
+// Ask does work about an address for a request of another method, and reports to done, as [Executor.Start] does.
+func (e *Executor) Ask(ctx context.Context, method string, s domain.Session, client Client, uri string, work func(context.Context) error, done func(error)) {
+	c := e.newCall(method, s, client, func(_ outcome, err error) { done(err) })
+	c.Record.ArgsBytes = len(uri)
+	c.Record.touches(&c.Record.Target, "uri", uri)
+	c.find = func(c *Call) error {
+		c.work = func(_ *Call, ctx context.Context) (outcome, error) { return outcome{}, work(ctx) }
 		return nil
 	}
 	c.start(ctx)

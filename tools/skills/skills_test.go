@@ -95,8 +95,7 @@ func (b *bench) listed(t *testing.T) (all []string, missing map[string]string) {
 }
 
 func (b *bench) get(uri string) (s *domain.Skill, err error) {
-	b.exec.GetSkill(context.Background(), b.user, nil, uri, func(got *domain.Skill, failed error) { s, err = got, failed })
-	return s, err
+	return b.exec.Registry.GetSkill(context.Background(), b.user.Principal, uri)
 }
 
 func (b *bench) read(uri string) (c domain.Content, err error) {

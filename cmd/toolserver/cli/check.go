@@ -246,7 +246,7 @@ func (r *checkReport) tools(ctx context.Context, a *app.App) {
 	for _, name := range slices.Sorted(maps.Keys(a.Config().Skills.Settings)) {
 		offered := slices.ContainsFunc(catalog.Skills(), func(s *domain.Skill) bool { return s.Path == name })
 		left := slices.ContainsFunc(catalog.Missing(), func(m domain.Missing) bool { return m.Kind == domain.KindSkill && m.Name == name })
-		if set := a.Config().Skills.Settings[name]; !offered && !left && (set.Enabled == nil || *set.Enabled) {
+		if !offered && !left {
 			r.note("warn", "warning", a.Config().Mistake("skills.settings."+name, "there is no skill %q now; the settings apply when there is", name).Error())
 		}
 	}
