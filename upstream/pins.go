@@ -10,11 +10,8 @@ import (
 	"time"
 )
 
-// pinned are the members of a tool that decide what a model makes of it, and pinnedOfSkill those of [skills.Pinned].
-var (
-	pinned        = [...]string{"title", "description", "inputSchema", "outputSchema", "annotations"}
-	pinnedOfSkill = [...]string{"frontmatter", "resources"}
-)
+// pinned are the members of a tool that decide what a model makes of it, and, last, those of [skills.Pinned].
+var pinned = [...]string{"title", "description", "inputSchema", "outputSchema", "annotations", "frontmatter", "resources"}
 
 // pin is a tool or skill as it was first seen, or last approved.
 type pin struct {
@@ -32,11 +29,7 @@ func newPin(raw json.RawMessage) pin {
 	var all map[string]any
 	_ = json.Unmarshal(raw, &all) // the caller has read it
 	p := pin{Tool: map[string]json.RawMessage{}, Date: time.Now().UTC().Truncate(time.Second)}
-	members := pinned[:]
-	if all["name"] == nil { // which a tool has
-		members = pinnedOfSkill[:]
-	}
-	for _, name := range members {
+	for _, name := range pinned {
 		if value, ok := all[name]; ok {
 			p.Tool[name], _ = json.Marshal(value) // in one form: names sorted, no white space
 		}
@@ -98,8 +91,8 @@ type Member struct {
 
 // difference returns how a tool differs from its pin.
 func (p pin) difference(name string, now pin) Difference {
-	d := Difference{Tool: name, Skill: now.Tool["frontmatter"] != nil || now.Tool["resources"] != nil}
-	for _, member := range slices.Concat(pinned[:], pinnedOfSkill[:]) {
+	d := Difference{Tool: name, Skill: now.Tool["frontmatter"] != nil}
+	for _, member := range pinned {
 		if before, after := p.Tool[member], now.Tool[member]; string(before) != string(after) {
 			d.Members = append(d.Members, Member{member, before, after})
 		}

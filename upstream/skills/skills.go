@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
@@ -48,30 +47,26 @@ func Read(server string, raw json.RawMessage) (e Entry, err error) {
 	if value, err := rawjson.Decode(rawjson.Member(raw, "frontmatter")); err == nil {
 		e.Frontmatter, _ = json.Marshal(value) // without members that are there twice, of which readers see different ones
 	}
-	files := rawjson.Member(raw, "resources")
 	if e.Dynamic = text(raw, "resources") == "dynamic"; e.Dynamic {
 		return e, nil
 	}
-	if len(files) == 0 || files[0] != '[' {
-		return e, errors.New(`its resources are neither a list nor "dynamic"`)
+	var files []struct {
+		URI, Digest string
+		Size        *int64
+	}
+	if err := json.Unmarshal(rawjson.Member(raw, "resources"), &files); err != nil || files == nil {
+		return e, errors.New(`its resources are neither "dynamic" nor a list of files with address, digest and size`)
 	}
 	e.Files = []domain.SkillFile{}
-	err = rawjson.Array(files, func(item []byte) error {
-		uri := URIOf(item)
-		digest, noDigest := rawjson.String(rawjson.Member(item, "digest"))
-		size, noSize := strconv.ParseInt(string(rawjson.Member(item, "size")), 10, 64)
-		below, ours := strings.CutPrefix(uri, e.root())
-		switch {
-		case len(e.Files) == domain.MaxSkillFiles:
-			return fmt.Errorf("it has more than %d files", domain.MaxSkillFiles)
-		case !ours || noDigest != nil || noSize != nil:
-			return fmt.Errorf("its file %q has no address in it, no digest or no size", brief.Name(uri))
+	for _, f := range files {
+		below, ours := strings.CutPrefix(f.URI, e.root())
+		if !ours || f.Size == nil {
+			return e, fmt.Errorf("its file %q has no address in it, or no size", brief.Name(f.URI))
 		}
-		e.Files = append(e.Files, domain.SkillFile{URI: domain.SkillScheme + e.Path + below, Digest: digest, Size: size})
-		return nil
-	})
+		e.Files = append(e.Files, domain.SkillFile{URI: domain.SkillScheme + e.Path + below, Digest: f.Digest, Size: *f.Size})
+	}
 	slices.SortFunc(e.Files, func(a, b domain.SkillFile) int { return strings.Compare(a.URI, b.URI) })
-	return e, err
+	return e, nil
 }
 
 // root returns the address of the directory, as the other server has it.
@@ -88,11 +83,7 @@ func Pinned(server string, raw json.RawMessage) json.RawMessage {
 	if err != nil {
 		return nil
 	}
-	pinned := map[string]any{"frontmatter": e.Frontmatter, "resources": e.Files}
-	if e.Dynamic {
-		pinned["resources"] = "dynamic"
-	}
-	b, _ := json.Marshal(pinned) // an invalid frontmatter, of which nothing is offered, is pinned as nothing
+	b, _ := json.Marshal(map[string]any{"frontmatter": e.Frontmatter, "resources": e.Files}) // null if they are dynamic
 	return b
 }
 
