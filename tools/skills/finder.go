@@ -2,7 +2,6 @@ package skills
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,25 +70,22 @@ func (f *finder) look(secrets []string) ([]domain.Skill, []domain.Missing) {
 	f.known, f.secrets = map[string]digested{}, secrets
 	f.skills, f.missing = own(), nil
 	for _, dir := range f.dirs {
-		all, err := f.walk(dir)
-		if err != nil {
-			f.leave(dir, err.Error())
-		}
-		f.collect(dir, all, func(e entry) digested {
-			full := filepath.Join(dir, filepath.FromSlash(e.rel))
+		if err := f.find(dir, func(full string, info osfile.Info) digested {
 			d, ok := f.known[full] // as a file of a skill within another
 			if !ok {
 				d, ok = before[full]
 			}
-			if !ok || d.info != e.info {
+			if !ok || d.info != info {
 				d = f.digest(full, &redactor)
 			}
-			if d.info = e.info; d.err != nil || time.Since(e.info.ModTime) < sureAge {
+			if d.info = info; d.err != nil || time.Since(info.ModTime) < sureAge {
 				d.info = osfile.Info{} // it is read again next time
 			}
 			f.known[full] = d
 			return d
-		})
+		}); err != nil {
+			f.leave(dir, err.Error())
+		}
 	}
 	return f.skills, f.missing
 }
@@ -99,57 +95,59 @@ func (f *finder) leave(name, reason string) {
 	f.missing = append(f.missing, domain.Missing{Kind: domain.KindSkill, Name: name, Reason: "is left out: " + reason, Mistake: true})
 }
 
-// entry is what is in a directory.
-type entry struct {
-	rel     string // to the directory, with slashes
-	info    osfile.Info
-	problem string // why it cannot be part of a skill
-}
-
-const symlink = "is a symlink" // the problem of one
-
-// walk returns what is in a directory, in the order of names, without repositories of git.
-func (f *finder) walk(dir string) (all []entry, err error) {
+// find adds the skills of a directory. That has one itself if it has a SKILL.md.
+func (f *finder) find(dir string, digest func(string, osfile.Info) digested) error {
 	d, err := f.reader.OpenDir(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer d.Close()
 	root, err := os.OpenRoot(d.Info.Real)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer root.Close()
-	err = fs.WalkDir(root.FS(), ".", func(rel string, from fs.DirEntry, err error) error {
-		switch {
-		case rel == ".":
+	var roots []string
+	entries := 0
+	err = fs.WalkDir(root.FS(), ".", func(rel string, e fs.DirEntry, err error) error {
+		switch entries++; {
+		case rel == "." && err != nil:
 			return err
-		case from.IsDir() && from.Name() == ".git":
-			return fs.SkipDir
-		case len(all) == maxEntries:
+		case entries > maxEntries:
 			return fmt.Errorf("it has more than %s entries", brief.Thousands(maxEntries))
-		}
-		info, unknown := from.Info()
-		_, denied := d.Denied(filepath.FromSlash(rel), from.IsDir())
-		e := entry{rel: rel}
-		switch err = cmp.Or(err, unknown); {
-		case err != nil:
-			e.problem = plain(err)
-		case denied:
-			e.problem = "is denied by the policy"
-		case from.Type() == fs.ModeSymlink:
-			e.problem = symlink
-		case !from.IsDir() && !from.Type().IsRegular():
-			e.problem = "is no regular file"
-		default:
-			e.info = osfile.Of(info)
-		}
-		if all = append(all, e); from.IsDir() && e.problem != "" {
+		case e.IsDir() && (err != nil || skips(d, rel, e)):
 			return fs.SkipDir
+		case e.Type() == fs.ModeSymlink && e.Name() != domain.SkillMain:
+			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(rel), domain.SkillMain)); err == nil {
+				f.leave(rel, "it is a symlink; name the directory that it leads to in skills.directories")
+			}
+		case e.Name() == domain.SkillMain && !e.IsDir():
+			roots = append(roots, path.Dir(rel))
 		}
 		return nil
 	})
-	return all, err
+	if len(roots) > maxSkills {
+		return fmt.Errorf("it has %d skills; at most %d are allowed", len(roots), maxSkills)
+	}
+	above := ""
+	if slices.Contains(roots, ".") {
+		above = filepath.Base(dir)
+	}
+	for _, at := range roots {
+		s := domain.Skill{Path: path.Join(above, at), Listed: true, Files: []domain.SkillFile{}}
+		if err := f.fill(&s, d, root, at, digest); err != nil {
+			f.leave(s.Path, err.Error())
+		} else {
+			f.skills = append(f.skills, s)
+		}
+	}
+	return err
+}
+
+// skips reports whether an entry of a directory is not looked into: a repository of git, or what the policy denies.
+func skips(d *pathguard.Dir, rel string, e fs.DirEntry) bool {
+	_, denied := d.Denied(filepath.FromSlash(rel), e.IsDir())
+	return denied || e.IsDir() && e.Name() == ".git"
 }
 
 // plain returns an error as a clause without the path, which messages have already.
@@ -163,66 +161,46 @@ func plain(err error) string {
 	return err.Error()
 }
 
-// collect adds the skills of a directory. That has one itself if it has a SKILL.md.
-func (f *finder) collect(dir string, all []entry, digest func(entry) digested) {
-	var roots []string // of skills, as what their files begin with
-	for _, e := range all {
-		if at, name := path.Split(e.rel); name == domain.SkillMain && !e.info.Mode.IsDir() {
-			roots = append(roots, at)
-		}
-		if e.problem != symlink {
-			continue
-		}
-		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(e.rel), domain.SkillMain)); err == nil {
-			f.leave(e.rel, "it is a symlink; name the directory that it leads to in skills.directories")
-		}
-	}
-	above := ""
-	if slices.Contains(roots, "") {
-		above = filepath.Base(dir)
-	}
-	if len(roots) > maxSkills {
-		f.leave(dir, fmt.Sprintf("it has %d skills; at most %d are allowed", len(roots), maxSkills))
-		return
-	}
-	for _, at := range roots {
-		s := domain.Skill{Path: path.Join(above, at), Listed: true, Files: []domain.SkillFile{}}
-		if err := f.fill(&s, dir, at, all, digest); err != nil {
-			f.leave(s.Path, err.Error())
-		} else {
-			f.skills = append(f.skills, s)
-		}
-	}
-}
-
 // fill completes a skill by its files, which are those below at.
-func (f *finder) fill(s *domain.Skill, dir, at string, all []entry, digest func(entry) digested) error {
-	var within []entry
-	total := int64(0)
-	for _, e := range all {
-		switch rel, below := strings.CutPrefix(e.rel, at); {
-		case below && e.problem != "":
-			return fmt.Errorf("its file %s %s", brief.Name(rel), e.problem)
-		case below && !e.info.Mode.IsDir():
-			within, total = append(within, e), total+e.info.Size
+func (f *finder) fill(s *domain.Skill, d *pathguard.Dir, root *os.Root, at string, digest func(string, osfile.Info) digested) error {
+	total, paths := int64(0), map[string]string{}
+	if err := fs.WalkDir(root.FS(), at, func(rel string, e fs.DirEntry, err error) error {
+		within := strings.TrimPrefix(rel, at+"/")
+		problem := func(text string) error { return fmt.Errorf("its file %s %s", brief.Name(within), text) }
+		if err != nil {
+			return problem(plain(err))
 		}
-	}
-	if err := domain.CheckSkillSize(len(within), total); err != nil {
-		return err // before files are read
-	}
-	paths := map[string]string{}
-	for _, e := range within {
-		d, rel := digest(e), e.rel[len(at):]
-		if d.err != nil {
-			return fmt.Errorf("its file %s %s", brief.Name(rel), plain(d.err))
+		info, err := e.Info()
+		switch {
+		case err != nil:
+			return problem(plain(err))
+		case e.IsDir() && e.Name() == ".git":
+			return fs.SkipDir
+		case skips(d, rel, e):
+			return problem("is denied by the policy")
+		case e.IsDir():
+			return nil
+		case e.Type() == fs.ModeSymlink:
+			return problem("is a symlink")
+		case !e.Type().IsRegular():
+			return problem("is no regular file")
 		}
-		d.file.URI = domain.SkillScheme + s.Path + "/" + (&url.URL{Path: rel}).EscapedPath()
-		paths[d.file.URI], s.Files = filepath.Join(dir, filepath.FromSlash(e.rel)), append(s.Files, d.file)
-		if rel == domain.SkillMain {
-			if s.Frontmatter = d.frontmatter; d.malformed != nil {
-				return d.malformed
-			}
+		total += info.Size()
+		if err := domain.CheckSkillSize(len(s.Files)+1, total); err != nil {
+			return err
 		}
+		full := filepath.Join(d.Info.Real, filepath.FromSlash(rel))
+		has := digest(full, osfile.Of(info))
+		if has.err != nil {
+			return problem(plain(has.err))
+		}
+		has.file.URI = domain.SkillScheme + s.Path + "/" + (&url.URL{Path: within}).EscapedPath()
+		if paths[has.file.URI], s.Files = full, append(s.Files, has.file); within == domain.SkillMain {
+			s.Frontmatter, err = has.frontmatter, has.malformed
+		}
+		return err
+	}); err != nil {
+		return err
 	}
 	s.Read = func(_ context.Context, uri string) (domain.Content, error) {
 		body, err := f.read(paths[uri])
