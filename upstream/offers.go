@@ -41,7 +41,7 @@ type offers struct {
 	owner    string // ID of the principal whose connection has shown the catalog; "" for all
 	changed  func()
 	problems []string  // with what is kept
-	read     time.Time // when the catalog was
+	read     time.Time // when the lists were
 	repairs  []string  // of what is offered
 }
 
@@ -124,20 +124,20 @@ func (o *offers) load(ctx context.Context, l *link, conn *connection) error {
 	l.incomplete(broken, again)
 	o.mu.Lock()
 	same := !o.catalog.empty() && reflect.DeepEqual(o.catalog, c)
+	o.read = time.Now()
 	o.mu.Unlock()
-	if same {
-		return nil
+	if !same {
+		o.replace(c)
 	}
-	o.keep(c)
-	o.adopt(c)
 	return nil
 }
 
-// keep keeps a catalog for the next run, and for commands.
-func (o *offers) keep(c catalog) {
+// replace keeps a catalog for the next run and for commands, and offers what is in it.
+func (o *offers) replace(c catalog) {
 	if err := o.files.keepCatalog(c); err != nil {
 		o.problem("its catalog cannot be kept", err)
 	}
+	o.adopt(c)
 }
 
 // adopt offers what is in a catalog.
@@ -162,7 +162,7 @@ func (o *offers) adopt(c catalog) {
 	}
 	offer, repairs := o.offer(&c, changed)
 	o.mu.Lock()
-	o.catalog, o.pins, o.offered, o.repairs, o.read = c, changed, offer, repairs, time.Now()
+	o.catalog, o.pins, o.offered, o.repairs = c, changed, offer, repairs
 	notify := o.changed
 	o.mu.Unlock()
 	if notify != nil {
@@ -303,12 +303,10 @@ func (o *offers) renew(ctx context.Context, e *skills.Entry) error {
 	c := o.catalog
 	o.mu.Unlock()
 	i := slices.IndexFunc(c.Skills, func(listed json.RawMessage) bool { return skills.URIOf(listed) == e.URI })
-	if i < 0 || frontmatter.Same(c.Skills[i], raw) {
-		return nil
+	if i >= 0 && !frontmatter.Same(c.Skills[i], raw) {
+		c.Skills = slices.Clone(c.Skills)
+		c.Skills[i] = raw
+		o.replace(c)
 	}
-	c.Skills = slices.Clone(c.Skills)
-	c.Skills[i] = raw
-	o.keep(c)
-	o.adopt(c)
 	return nil
 }
