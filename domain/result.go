@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -85,11 +84,6 @@ func (c Content) WithoutSecrets(r *redact.Redactor) Content {
 		c.Data = []byte(r.Text(string(c.Data)))
 	}
 	return c
-}
-
-// HasSecrets reports whether clients must not see the block as it is.
-func (c Content) HasSecrets(r *redact.Redactor) bool {
-	return !reflect.DeepEqual(c.WithoutSecrets(r), c)
 }
 
 // Artifact is a file a tool generated. It reaches the client as a content

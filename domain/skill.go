@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/lazyregexp"
@@ -35,9 +36,9 @@ type Skill struct {
 	Listed      bool            // lists of resources have SKILL.md, for clients that do not know skills
 	Audience
 
-	// Read returns the file at an address, as Text or Data. It is checked against Files, and Differs called if it is not as
-	// they say; Differs may be nil.
-	Read    func(ctx context.Context, uri string) (Content, error)
+	// Read returns the file at an address, and its type. It is checked against Files, and Differs called if it is not as they
+	// say; Differs may be nil.
+	Read    func(ctx context.Context, uri string) (body []byte, mime string, err error)
 	Differs func()
 	// Renew has the source look whether the skill still is as it says; nil if [Registry.Look]
 	// does that.
@@ -283,11 +284,14 @@ func (c *Catalog) skillFile(p Principal, uri string) *Resource {
 		}
 		r := s.resource(file)
 		r.ReadRaw = func(ctx context.Context, _ Location) (result ToolResult, err error) {
-			d, err := s.Read(ctx, uri)
+			body, mime, err := s.Read(ctx, uri)
 			if err == nil {
-				err = c.verify(s, file, d)
+				err = c.verify(s, file, body)
 			}
-			if err == nil {
+			if d := (Content{Type: ResourceContent, URI: uri, MIMEType: mime}); err == nil {
+				if d.Data = body; utf8.Valid(body) && !bytes.ContainsRune(body, 0) {
+					d.Data, d.Text = nil, string(body)
+				}
 				result.Content = []Content{d}
 			}
 			return result, err
@@ -315,13 +319,9 @@ func lastName(uri string) string {
 
 // verify holds what was read of a file to the entry of its skill. Neither what is not as that says nor what would have to
 // be redacted is served: to a client, both are files that somebody has tampered with (SEP-2640, Verification on Read).
-func (c *Catalog) verify(s *Skill, f SkillFile, d Content) error {
-	raw := d.Data
-	if raw == nil {
-		raw = []byte(d.Text)
-	}
+func (c *Catalog) verify(s *Skill, f SkillFile, body []byte) error {
 	switch {
-	case !s.Dynamic && (int64(len(raw)) != f.Size || Digest(raw) != f.Digest):
+	case !s.Dynamic && (int64(len(body)) != f.Size || Digest(body) != f.Digest):
 		if s.Differs != nil {
 			s.Differs()
 		}
@@ -329,7 +329,7 @@ func (c *Catalog) verify(s *Skill, f SkillFile, d Content) error {
 			Code: CodeExecutionFailed, Message: f.URI + " is not as the entry of its skill says: it has changed, or was tampered with",
 			Hint: "Call skills/get for the entry as it is now.",
 		}
-	case d.HasSecrets(&c.Redactor):
+	case c.Redactor.Text(string(body)) != string(body):
 		return Errorf(CodeExecutionFailed, "%s is not served: it has a secret of this server's configuration", f.URI)
 	}
 	return nil

@@ -20,9 +20,7 @@ func newSkill(path string, files int) Skill {
 		}
 		s.Files = append(s.Files, SkillFile{URI: uri, Digest: Digest([]byte(uri)), Size: int64(len(uri))})
 	}
-	s.Read = func(_ context.Context, uri string) (Content, error) {
-		return Content{Type: ResourceContent, URI: uri, Text: uri}, nil
-	}
+	s.Read = func(_ context.Context, uri string) ([]byte, string, error) { return []byte(uri), "", nil }
 	return s
 }
 

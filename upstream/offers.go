@@ -261,10 +261,10 @@ const skillsAge = time.Minute
 func (o *offers) skill(e skills.Entry, directories bool) domain.Skill {
 	s := e.Skill
 	s.Audience, s.Origins = o.settings.audience(), []string{e.Own(""), o.address(e.Own(""))}
-	s.Read = func(ctx context.Context, uri string) (domain.Content, error) {
+	s.Read = func(ctx context.Context, uri string) ([]byte, string, error) {
 		r, err := o.calls.read(ctx, e.Own(uri), uri)
 		if err != nil {
-			return domain.Content{}, err
+			return nil, "", err
 		}
 		return e.File(uri, r.Content)
 	}

@@ -1,7 +1,6 @@
 package skills
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,7 +15,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
@@ -202,26 +200,15 @@ func (f *finder) fill(s *domain.Skill, d *pathguard.Dir, root *os.Root, at strin
 	}); err != nil {
 		return err
 	}
-	s.Read = func(_ context.Context, uri string) (domain.Content, error) {
+	s.Read = func(_ context.Context, uri string) ([]byte, string, error) {
 		body, err := f.read(paths[uri])
 		if err != nil {
-			return domain.Content{}, domain.ResourceNotFound(uri, uri+" is not there any more, or cannot be read: call skills/get for the files that there are")
+			err = domain.ResourceNotFound(uri, uri+" is not there any more, or cannot be read: call skills/get for the files that there are")
 		}
-		return content(uri, paths[uri], body), nil
+		return body, resources.TypeOf(uri, body), err
 	}
 	s.Differs = func() { f.stale.Store(true) }
 	return nil
-}
-
-// content returns a file as clients get it: as text, if its bytes are those of one.
-func content(uri, name string, body []byte) domain.Content {
-	c := domain.Content{Type: domain.ResourceContent, URI: uri, MIMEType: resources.TypeOf(name, body)}
-	if utf8.Valid(body) && !bytes.ContainsRune(body, 0) {
-		c.Text = string(body)
-	} else {
-		c.Data = body
-	}
-	return c
 }
 
 // read reads a file under the policy, which may not allow it any more, and no more than a skill may have.
@@ -252,11 +239,10 @@ type digested struct {
 
 func (f *finder) digest(full string, redactor *redact.Redactor) (d digested) {
 	body, err := f.read(full)
-	c := content("", full, body)
-	if d.err = err; err == nil && c.HasSecrets(redactor) {
+	if d.err = err; err == nil && redactor.Text(string(body)) != string(body) {
 		d.err = errors.New("has a secret of this server's configuration")
 	}
-	d.file = domain.SkillFile{Digest: domain.Digest(body), Size: int64(len(body)), MIME: c.MIMEType}
+	d.file = domain.SkillFile{Digest: domain.Digest(body), Size: int64(len(body)), MIME: resources.TypeOf(full, body)}
 	if filepath.Base(full) == domain.SkillMain {
 		d.frontmatter, d.malformed = frontmatter.Of(body)
 	}

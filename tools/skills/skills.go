@@ -56,9 +56,8 @@ func own() (all []domain.Skill) {
 		body, _ := texts.ReadFile(path.Join("own", from.name, domain.SkillMain))
 		s := domain.Skill{Path: "toolserver/" + from.name, Audience: domain.Audience{Tool: from.tool}}
 		s.Frontmatter, _ = frontmatter.Of(body)
-		main := content(s.URI(), domain.SkillMain, body)
-		s.Files = []domain.SkillFile{{URI: s.URI(), Digest: domain.Digest(body), Size: int64(len(body)), MIME: main.MIMEType}}
-		s.Read = func(context.Context, string) (domain.Content, error) { return main, nil }
+		s.Files = []domain.SkillFile{{URI: s.URI(), Digest: domain.Digest(body), Size: int64(len(body)), MIME: "text/markdown"}}
+		s.Read = func(context.Context, string) ([]byte, string, error) { return body, "text/markdown", nil }
 		all = append(all, s)
 	}
 	return all

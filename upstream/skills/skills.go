@@ -87,25 +87,25 @@ func Pinned(server string, raw json.RawMessage) json.RawMessage {
 	return b
 }
 
-// File returns the document that a file was read as. SKILL.md must have the frontmatter of the entry (SEP-2640, Frontmatter Verification).
-func (e *Entry) File(uri string, content []domain.Content) (c domain.Content, err error) {
+// File returns what a file was read as, and its type. SKILL.md must have the frontmatter of the entry (SEP-2640, Frontmatter Verification).
+func (e *Entry) File(uri string, content []domain.Content) (body []byte, mime string, err error) {
 	i := slices.IndexFunc(content, func(c domain.Content) bool { return c.URI == uri })
 	if i < 0 {
-		return c, domain.Errorf(domain.CodeExecutionFailed, "%s was read, and is not in the result", uri)
+		return nil, "", domain.Errorf(domain.CodeExecutionFailed, "%s was read, and is not in the result", uri)
 	}
-	member := func(name string) string { return text(content[i].Raw, name) }
-	c = domain.Content{Type: domain.ResourceContent, URI: uri, MIMEType: member("mimeType"), Text: member("text")}
-	if rawjson.Member(content[i].Raw, "blob") != nil {
-		if c.Data, err = base64.StdEncoding.DecodeString(member("blob")); err != nil {
-			return c, domain.Errorf(domain.CodeExecutionFailed, "%s: what was read is not valid base64", uri)
+	raw := content[i].Raw
+	body = []byte(text(raw, "text"))
+	if rawjson.Member(raw, "blob") != nil {
+		if body, err = base64.StdEncoding.DecodeString(text(raw, "blob")); err != nil {
+			return nil, "", domain.Errorf(domain.CodeExecutionFailed, "%s: what was read is not valid base64", uri)
 		}
 	}
 	if uri == e.Skill.URI() {
-		if has, err := frontmatter.Of([]byte(c.Text)); err != nil || !frontmatter.Same(has, e.Frontmatter) {
-			return c, domain.Errorf(domain.CodeExecutionFailed, "%s does not have the frontmatter that its server lists: it is not used", uri)
+		if has, err := frontmatter.Of(body); err != nil || !frontmatter.Same(has, e.Frontmatter) {
+			return nil, "", domain.Errorf(domain.CodeExecutionFailed, "%s does not have the frontmatter that its server lists: it is not used", uri)
 		}
 	}
-	return c, nil
+	return body, text(raw, "mimeType"), nil
 }
 
 // Children returns what a page of resources/directory/read of the other server lists below uri, which is an address of this one,

@@ -52,7 +52,7 @@ func TestOdd(t *testing.T) {
 			return
 		}
 		s := e.Skill
-		s.Read = func(_ context.Context, _ string) (c domain.Content, err error) { return c, err }
+		s.Read = func(_ context.Context, _ string) (body []byte, mime string, err error) { return nil, "", nil }
 		registry, err := domain.NewRegistry()
 		if err != nil {
 			t.Fatal(err)
@@ -152,8 +152,8 @@ func TestVerify(t *testing.T) {
 		"":                 false,
 	} {
 		raw := rawjson.With(json.RawMessage("{}"), "text", rawjson.AppendString(nil, text))
-		c, err := e.File("skill://s/refunds/SKILL.md", []domain.Content{{URI: "skill://s/refunds/SKILL.md", Raw: raw}})
-		if (err == nil) != ok || ok && c.Text != text {
+		body, _, err := e.File("skill://s/refunds/SKILL.md", []domain.Content{{URI: "skill://s/refunds/SKILL.md", Raw: raw}})
+		if (err == nil) != ok || ok && string(body) != text {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
