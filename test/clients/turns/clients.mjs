@@ -22,8 +22,8 @@ function write(file, text) {
 
 const claudeFile = require.resolve(`@anthropic-ai/claude-code-${process.platform}-${process.arch}/package.json`);
 
-// Runs a program at a terminal. What comes from standard input is typed there.
-const TERMINAL = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))';
+// Runs a program at a terminal, which ends with it. What comes from standard input is typed there.
+const TERMINAL = 'import pty, sys; sys.exit(pty.spawn(["setpriv", "--pdeathsig", "KILL", *sys.argv[1:]]))';
 
 const claude = ({ terminal = false } = {}) => ({
   version: versionOf(claudeFile),

@@ -26,7 +26,10 @@ export function leaveNothing(directory) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
   process.on('exit', () => {
     endAll();
-    if (!process.env.TURNS_KEEP) rmSync(directory, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 }); // clients that were just ended may still write
+    if (process.env.TURNS_KEEP) return;
+    for (let tries = 0; tries < 200; tries++) { // clients that were just ended may still write
+      try { return rmSync(directory, { recursive: true, force: true }); } catch { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100); }
+    }
   });
 }
 
