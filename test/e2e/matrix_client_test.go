@@ -134,6 +134,9 @@ func (c *client) start(t *testing.T, yaml string) {
 	}
 }
 
+// takesTasks are the capabilities of a client that takes tasks.
+const takesTasks = `{"extensions":{"io.modelcontextprotocol/tasks":{}},"elicitation":{}}`
+
 // prepare makes the client ready to send, over HTTP with a token.
 func (c *client) prepare(token string) {
 	c.waiting, c.heard, c.streamed = map[string]chan response{}, make(chan message, 1<<12), make(chan struct{})

@@ -23,8 +23,6 @@ type follower struct {
 	n    int
 }
 
-const takesTasks = `{"extensions":{"io.modelcontextprotocol/tasks":{}},"elicitation":{}}`
-
 // follower returns a client over HTTP that takes tasks.
 func (s *httpServer) follower(t *testing.T, token string) *follower {
 	p := s.newPeer(t, modernVersion, token)
