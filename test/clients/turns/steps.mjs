@@ -84,7 +84,7 @@ export const gone = (word) => until(10_000, `sleep ${word} has ended`, () => run
 
 /** The task that a call has become, by the names that the client and the server have for it, or undefined. */
 export function taskOf(t, result) {
-  const [, id, local] = (t.client.tasks && result.text.match(/started server-side task (\S+)\. It was moved to the background as task (\w+)/)) || [];
+  const [, id, local] = (t.client.tasks && result.text.match(/started server-side task ([\w-]+)(?:\. It was moved to|, running in) the background as task (\w+)/)) || [];
   return id && { id, local };
 }
 
