@@ -5,20 +5,16 @@
 // The model is a script on loopback, which makes one call after the other.
 
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 
-import { adopt, start } from './spawn.mjs';
+import { ask, PREFIX, WAIT } from './claudecode.mjs';
+import { start } from './spawn.mjs';
 import { leaveNothing } from './turns/start.mjs';
 
-const require = createRequire(import.meta.url);
-const claude = join(dirname(require.resolve(`@anthropic-ai/claude-code-${process.platform}-${process.arch}/package.json`)), 'claude');
 const toolserver = realpathSync(process.argv[2]);
 const directory = mkdtempSync('/var/tmp/claude-hints-');
 leaveNothing(directory);
@@ -34,85 +30,24 @@ const configure = (mode) => writeFileSync(config, JSON.stringify({
 }));
 configure('auto');
 
-// model makes the calls, and returns the requests that it got and what each call has brought.
-function model(calls) {
+// asks has Claude Code ask the model something, which makes the calls. It returns the requests that the model got and what each
+// call has brought.
+async function asks(entry, calls) {
   const seen = { requests: [], results: [] };
-  let waited = 0;
-  const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
-    const { tools = [], messages = [], stream, system } = body ? JSON.parse(body) : {};
-    if (!request.url.startsWith('/v1/messages') || request.url.includes('count_tokens')) {
-      response.setHeader('content-type', 'application/json');
-      response.end('{"input_tokens":1,"data":[],"has_more":false}');
-      return;
-    }
-    let use;
-    if (tools.length > 3) {
-      const text = JSON.stringify(messages) + JSON.stringify(system);
-      if (!text.includes('mcp__ts__') && !tools.some(({ name }) => name.startsWith('mcp__ts__')) && waited++ < 20) { // it has not connected yet
-        use = { id: `toolu_wait${waited}`, name: 'Bash', input: { command: 'sleep 1', description: 'wait' } };
-      } else {
-        seen.requests.push({ tools, text });
-        const blocks = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []));
-        seen.results = calls.map((_, i) => blocks.find((b) => b.type === 'tool_result' && b.tool_use_id === `toolu_call${i}`));
-        const next = seen.results.findIndex((b) => !b);
-        if (next >= 0) use = { id: `toolu_call${next}`, ...calls[next] };
-      }
-    }
-    const content = use ? { type: 'tool_use', name: use.name, id: use.id, input: use.input } : { type: 'text', text: 'done' };
-    const message = {
-      id: 'msg', type: 'message', role: 'assistant', model: 'script', content: [content], stop_reason: use ? 'tool_use' : 'end_turn', stop_sequence: null,
-      usage: { input_tokens: 1, output_tokens: 1 },
-    };
-    if (!stream) {
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify(message));
-      return;
-    }
-    response.setHeader('content-type', 'text/event-stream');
-    const delta = use ? { type: 'input_json_delta', partial_json: JSON.stringify(use.input) } : { type: 'text_delta', text: 'done' };
-    for (const event of [
-      { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
-      { type: 'content_block_start', index: 0, content_block: use ? { ...content, input: {} } : { type: 'text', text: '' } },
-      { type: 'content_block_delta', index: 0, delta }, { type: 'content_block_stop', index: 0 },
-      { type: 'message_delta', delta: { stop_reason: message.stop_reason, stop_sequence: null }, usage: { output_tokens: 1 } }, { type: 'message_stop' },
-    ]) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-    response.end();
+  seen.said = await ask({
+    directory, entry, search: true, next({ tools, text, result }) {
+      if (tools.length <= 3) return undefined;
+      if (!text.includes(PREFIX) && !theirs(tools).length) return WAIT;
+      seen.requests.push({ tools, text });
+      seen.results = calls.map((_, i) => result(`toolu_call${i}`));
+      const next = seen.results.findIndex((b) => !b);
+      return next < 0 ? undefined : { id: `toolu_call${next}`, ...calls[next] };
+    },
   });
-  return { seen, server };
-}
-
-// ask has Claude Code ask the model something, which then makes the calls.
-async function ask(entry, calls) {
-  const { seen, server } = model(calls);
-  await new Promise((done) => server.listen(0, '127.0.0.1', done));
-  const home = join(directory, 'home');
-  mkdirSync(home, { recursive: true });
-  writeFileSync(join(directory, 'mcp.json'), JSON.stringify({ mcpServers: { ts: entry } }));
-  let client;
-  try {
-    const run = promisify(execFile)(claude, [
-      '-p', 'go', '--mcp-config', join(directory, 'mcp.json'), '--strict-mcp-config', '--allowedTools', 'mcp__ts', 'Bash', 'ToolSearch',
-    ], {
-      cwd: work, timeout: 120_000,
-      env: {
-        PATH: process.env.PATH, HOME: home, CLAUDE_CONFIG_DIR: home, ANTHROPIC_BASE_URL: `http://127.0.0.1:${server.address().port}`, ANTHROPIC_API_KEY: 'sk-ant-none',
-        ENABLE_TOOL_SEARCH: 'true', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1',
-      },
-    });
-    client = adopt(run.child.pid);
-    run.child.stdin.end();
-    seen.said = (await run).stdout;
-  } finally {
-    client?.release();
-    server.closeAllConnections();
-    server.close();
-  }
   return seen;
 }
-const theirs = (list) => list.filter((tool) => tool.name.startsWith('mcp__ts__'));
-const atOnce = ({ tools }) => theirs(tools).filter((tool) => !tool.defer_loading).map((tool) => tool.name.slice('mcp__ts__'.length)).sort();
+const theirs = (list) => list.filter((tool) => tool.name.startsWith(PREFIX));
+const atOnce = ({ tools }) => theirs(tools).filter((tool) => !tool.defer_loading).map((tool) => tool.name.slice(PREFIX.length)).sort();
 const textOf = (result) => (typeof result?.content === 'string' ? result.content : (result?.content ?? []).map(({ text }) => text ?? '').join(''));
 
 // The lines are 1,500, and 138,000 characters: without a hint Claude Code shows 50,000 at most.
@@ -143,7 +78,7 @@ try {
     http: { type: 'http', url },
   })) {
     rmSync(join(work, 'made'), { recursive: true, force: true });
-    const { requests, results, said } = await ask(entry, calls);
+    const { requests, results, said } = await asks(entry, calls);
     const [first] = requests;
     const at = `over ${name}; the client said ${said}`;
     assert.deepEqual(atOnce(first), ['read_large_result'], `tools that are there at once ${at}`);
@@ -163,7 +98,7 @@ try {
       + (lists === undefined ? '' : `, ${lists} tools/list`));
   }
   configure('search');
-  const { requests: [first] } = await ask({ command: toolserver, args: ['serve', '--stdio', '--config', config] }, []);
+  const { requests: [first] } = await asks({ command: toolserver, args: ['serve', '--stdio', '--config', config] }, []);
   assert.deepEqual(atOnce(first), ['mcp_exec', 'mcp_info', 'mcp_list_tools', 'mcp_search', 'read_large_result'], 'what searches is there at once');
   assert(!/mcp__ts__(odd__|read_file)/.test(first.text), 'what is to be searched for is deferred instead');
 } finally {
