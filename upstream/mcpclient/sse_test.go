@@ -33,7 +33,9 @@ func (s *oldServer) event(name, format string, args ...any) {
 func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == "GET" {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		s.mu.Lock() // a request of an earlier connection may not have ended
 		s.out = w
+		s.mu.Unlock()
 		s.event("endpoint", "%s", s.endpoint)
 		select {
 		case <-s.end:
