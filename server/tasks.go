@@ -32,6 +32,8 @@ const (
 	pollInterval = time.Second
 	// answerTime is how long a task waits for the answers of its client.
 	answerTime = time.Hour
+	// workerIdle is how long a goroutine waits for another request.
+	workerIdle = time.Second
 	// maxTasks bounds those of all clients that have not ended, of which each
 	// principal has a share.
 	maxTasks = 2048
@@ -44,6 +46,7 @@ type tasks struct {
 	store   task.Store
 	places  *share.Pool // of those that have not ended, by principal
 	running inflight    // calls that may be or become tasks
+	next    chan *exchange
 
 	mu      sync.Mutex
 	live    map[string]*liveTask // by ID
@@ -82,6 +85,7 @@ func newTasks(s *Server, directory func() (*os.Root, error)) *tasks {
 	lost := func(err error) { s.opts.Log.Warn("tasks are forgotten when the server ends", zap.Error(err)) }
 	return &tasks{
 		server: s, store: task.Store{Directory: directory, Unusable: lost}, places: share.NewPool(maxTasks, 0), live: map[string]*liveTask{},
+		next: make(chan *exchange),
 	}
 }
 
@@ -263,11 +267,7 @@ func (t *liveTask) answer(given map[string]json.RawMessage) error {
 	t.x.peer.resume(t.answers, t.resume)
 	t.keep = nil
 	t.set(func(s *task.Task) { s.Status, s.Requests = task.Working, nil })
-	t.tasks.running.add(1)
-	go func() {
-		defer t.tasks.running.add(-1)
-		t.x.serve()
-	}()
+	t.tasks.run(t.x)
 	return nil
 }
 
@@ -313,6 +313,35 @@ func (ts *tasks) finish(limit time.Duration) {
 	ts.endAll("", errStopped)
 	ts.running.wait(stopTime)
 	ts.store.Close()
+}
+
+// run serves a request in a goroutine that has served others, if one is idle: growing the stack of a new one costs
+// more than a fast call.
+func (ts *tasks) run(x *exchange) {
+	ts.running.add(1)
+	select {
+	case ts.next <- x:
+	default:
+		go ts.serve(x)
+	}
+}
+
+// serve serves a request, and others until none comes for a while.
+func (ts *tasks) serve(x *exchange) {
+	idle := time.NewTimer(0)
+	defer idle.Stop()
+	for x != nil {
+		func() {
+			defer ts.running.add(-1) // also after a handler that ends its goroutine
+			x.serve()
+		}()
+		idle.Reset(workerIdle)
+		select {
+		case x = <-ts.next:
+		case <-idle.C:
+			x = nil
+		}
+	}
 }
 
 // background is a request that may become a task, or is one: its client takes tasks.
@@ -373,11 +402,7 @@ func (g *background) serve(connection context.Context) {
 			g.x.cancel(errLeft)
 		}
 	})()
-	g.x.server.tasks.running.add(1)
-	go func() {
-		defer g.x.server.tasks.running.add(-1)
-		g.x.serve()
-	}()
+	g.x.server.tasks.run(g.x)
 	<-answered
 }
 
