@@ -24,7 +24,7 @@ func TestUpstreamsDeferred(t *testing.T) {
 				t.Parallel()
 				config, _ := configured(t, "discovery: {mode: auto, limit: 5}\n"+many)
 				env := []string{"env", "XDG_STATE_HOME=" + t.TempDir()}
-				connected := func(client string) *mcpclient.Client { return nil }
+				var connected func(client string) *mcpclient.Client
 				if transport == "http" {
 					s := launchHTTP(t, env[1:], binary(), "--insecure-no-auth", "--config", config)
 					connected = func(client string) *mcpclient.Client {

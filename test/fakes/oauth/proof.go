@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"math/big"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -37,7 +38,7 @@ func (s *Server) proved(r *http.Request, base, access string) (key string, fresh
 	}
 	x, _ := decode(head.JWK.X)
 	y, _ := decode(head.JWK.Y)
-	public := &ecdsa.PublicKey{Curve: elliptic.P256(), X: new(big.Int).SetBytes(x), Y: new(big.Int).SetBytes(y)}
+	public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y)) // SEC 1, section 2.3.4
 	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
 	hash := sha256.Sum256([]byte(access))
 	ath := base64.RawURLEncoding.EncodeToString(hash[:])
@@ -46,7 +47,7 @@ func (s *Server) proved(r *http.Request, base, access string) (key string, fresh
 	}
 	age := time.Since(time.Unix(claims.Iat, 0))
 	switch {
-	case head.Typ != "dpop+jwt", head.Alg != "ES256", head.JWK.D != "", len(x) != 32, len(y) != 32, len(signature) != 64,
+	case err != nil, head.Typ != "dpop+jwt", head.Alg != "ES256", head.JWK.D != "", len(x) != 32, len(y) != 32, len(signature) != 64,
 		!ecdsa.Verify(public, sum[:], new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:])),
 		claims.Htm != r.Method, claims.Htu != base+r.URL.Path, claims.Ath != ath, age > 5*time.Minute, age < -5*time.Minute,
 		claims.Jti == "", s.proofs[claims.Jti]:
