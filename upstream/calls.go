@@ -72,7 +72,7 @@ func (c *calls) relayed(ctx context.Context, req mcpclient.Request) (json.RawMes
 	if call.WantsProgress(ctx) {
 		req.Progress = func(p mcpclient.Progress) {
 			message := redact.Text(p.Message, c.secrets())
-			call.ReportProgress(r.current(), call.Progress{Done: p.Done, Total: p.Total, Message: message})
+			call.ReportProgress(r.listening(), call.Progress{Done: p.Done, Total: p.Total, Message: message})
 			r.done = p.Done
 		}
 	}

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -211,6 +212,80 @@ func TestQuestionEnds(t *testing.T) {
 		t.Errorf("%v; %d calls in flight", err, calls.inFlight.Load())
 	}
 }
+
+// TestBetweenRounds has a server say something while nobody waits for its answer: who makes the next round hears it.
+func TestBetweenRounds(t *testing.T) {
+	parked, said, answered := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		_ = json.NewDecoder(req.Body).Decode(&m)
+		switch result := `{"tools":[{"name":"ask"}]}`; {
+		case m.ID == nil:
+			w.WriteHeader(http.StatusAccepted)
+		case m.Method == "tools/call":
+			w.Header().Set("Content-Type", "text/event-stream")
+			send := func(format string, args ...any) {
+				fmt.Fprintf(w, `data: {"jsonrpc":"2.0",`+format+"}\n\n", args...)
+				w.(http.Flusher).Flush()
+			}
+			send(`"id":"q","method":"elicitation/create","params":{"message":"?"}`)
+			<-parked
+			send(`"method":"notifications/message","params":{"level":"error","data":"meanwhile"}`)
+			send(`"method":"notifications/progress","params":{"progressToken":%s,"progress":1,"message":"half"}`, m.ID)
+			send(`"id":"p","method":"ping"`)
+			<-answered
+			send(`"id":%s,"result":{"content":[]}`, m.ID)
+		case string(m.ID) == `"p"`:
+			close(said)
+			w.WriteHeader(http.StatusAccepted)
+		case string(m.ID) == `"q"`:
+			close(answered)
+			w.WriteHeader(http.StatusAccepted)
+		case m.Method == "initialize":
+			result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}}}`
+			fallthrough
+		case m.Method == "tools/list":
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(far.Close)
+	s := testServer(t, "far", Settings{URL: far.URL})
+	exec := registered(t, s)
+	until(t, s, "ready", func() bool { return s.Report().Status == StatusReady })
+	heard := make(chan string, 4)
+	round := func(client *calling) error {
+		client.ProgressFunc = func(p call.Progress) { heard <- p.Message }
+		_, err := exec.Call(t.Context(), call.ExecuteToolCommand{Tool: "far__ask", Arguments: json.RawMessage("{}"), Client: &logging{client, func(m call.LogMessage) { heard <- fmt.Sprint(m.Data) }}})
+		return err
+	}
+	required, ok := errors.AsType[*call.InputRequired](round(&calling{}))
+	if !ok || len(heard) != 0 {
+		t.Fatalf("%+v", required)
+	}
+	close(parked)
+	<-said
+	next := &calling{resume: required.Resume, answers: map[string]json.RawMessage{}}
+	for name := range required.Requests {
+		next.answers[name] = json.RawMessage(`{"action":"accept"}`)
+	}
+	if err := round(next); err != nil || len(heard) != 2 {
+		t.Errorf("%v; %d messages", err, len(heard))
+	}
+}
+
+// logging is a caller in rounds who takes log messages.
+type logging struct {
+	*calling
+	log func(call.LogMessage)
+}
+
+func (l *logging) Log(m call.LogMessage) { l.log(m) }
 
 // listener is a caller who notes all that is said.
 type listener struct {

@@ -27,6 +27,7 @@ type relay struct {
 
 	mu     sync.Mutex
 	caller context.Context // of the call; of its last round
+	next   chan struct{}   // closed by the next round; nil while there is one
 	ended  bool            // nothing may be passed on any more
 	asking sync.WaitGroup  // questions under way
 	stops  []context.CancelCauseFunc
@@ -114,11 +115,37 @@ func (r *relay) current() context.Context {
 	return r.caller
 }
 
+// listening returns the context of the caller who listens: between two rounds, it waits for the next.
+func (r *relay) listening() context.Context {
+	for {
+		r.mu.Lock()
+		caller, next := r.caller, r.next
+		r.mu.Unlock()
+		if next == nil {
+			return caller
+		}
+		select {
+		case <-next:
+		case <-r.pending.calling.Done():
+			return caller
+		}
+	}
+}
+
+// detach has what the server says wait for the next round.
+func (r *relay) detach() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.next = make(chan struct{})
+}
+
 // attach has what the server says reach the caller of another round.
 func (r *relay) attach(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.caller = ctx
+	close(r.next)
+	r.next = nil
 }
 
 // log passes a log message on, without waiting for the caller.
@@ -133,7 +160,7 @@ func (r *relay) log(m call.LogMessage) {
 		go func(logs <-chan call.LogMessage) {
 			defer close(r.logged)
 			for m := range logs {
-				call.Log(r.current(), m)
+				call.Log(r.listening(), m)
 			}
 		}(r.logs)
 	}

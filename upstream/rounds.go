@@ -16,13 +16,14 @@ import (
 // pending is a call of a server whose caller answers in rounds: it goes on while nobody
 // waits for it.
 type pending struct {
-	calls  *calls
-	relay  *relay
-	cancel context.CancelCauseFunc // of the call
-	asks   chan *ask
-	done   chan struct{}
-	result json.RawMessage // once it is done
-	err    error
+	calls   *calls
+	relay   *relay
+	calling context.Context         // of the call
+	cancel  context.CancelCauseFunc // of it
+	asks    chan *ask
+	done    chan struct{}
+	result  json.RawMessage // once it is done
+	err     error
 
 	asked []*ask // what the caller has been asked, between two rounds
 	count int    // of what was asked so far
@@ -54,7 +55,7 @@ func (c *calls) inRounds(ctx context.Context, l *link, r *relay, req mcpclient.R
 	r.pending = p
 	limited, stop := context.WithTimeout(c.ctx, maxRounds)
 	calling, cancel := context.WithCancelCause(context.WithValue(limited, relayKey{}, r))
-	p.cancel = cancel
+	p.calling, p.cancel = calling, cancel
 	c.running.Go(func() {
 		defer stop()
 		defer close(p.done)
@@ -102,6 +103,7 @@ const parkTime = 5 * time.Minute
 
 // park keeps a call until its next round, and returns what finds it again.
 func (p *pending) park() string {
+	p.relay.detach()
 	token := rand.Text()
 	p.alarm = time.AfterFunc(parkTime, func() { p.cancel(errGone) })
 	p.calls.parked.Put(p.relay.owner.Principal.ID, token, p, 1)
