@@ -1,0 +1,138 @@
+package identity
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/share"
+)
+
+// maxVerified is how many tokens are known at a time.
+const maxVerified = 10_000
+
+// Verifier says who has been given an access token. It is safe for concurrent use.
+type Verifier struct {
+	settings Settings
+	resource string
+	issuers  []*issuer
+	verified share.Store[[sha256.Size]byte, domain.Principal]
+	now      func() time.Time
+	stop     context.CancelFunc // of requests for keys
+}
+
+// New returns a verifier of tokens for a resource, unless audiences say otherwise. Client returns what sends requests to an
+// address of an authorization server. Keys that the verifier before it has stay known; it may be nil. The caller closes it.
+func New(s Settings, resource string, client func(*url.URL) *http.Client, before *Verifier) *Verifier {
+	ctx, stop := context.WithCancel(context.Background())
+	v := &Verifier{settings: s, resource: resource, now: time.Now, stop: stop}
+	v.verified.MaxEntries, v.verified.MaxAge = maxVerified, s.CacheTTL
+	for _, settings := range s.Issuers {
+		i := &issuer{Issuer: settings, audiences: settings.Audiences, algs: settings.algorithms()}
+		if len(i.audiences) == 0 {
+			i.audiences = []string{resource}
+		}
+		i.keys = &keys{issuer: settings.Issuer, jwks: settings.JWKS, client: client, now: v.now, ending: ctx}
+		if before != nil {
+			if n := slices.IndexFunc(before.issuers, func(b *issuer) bool { return b.Issuer.Issuer == settings.Issuer && b.JWKS == settings.JWKS }); n >= 0 {
+				i.keys.take(before.issuers[n].keys)
+			}
+		}
+		v.issuers = append(v.issuers, i)
+	}
+	return v
+}
+
+// Start asks for the keys that are not known, so that the first request need not wait for them.
+func (v *Verifier) Start() {
+	for _, i := range v.issuers {
+		if missing, _ := i.keys.state(); missing != nil {
+			i.keys.start()
+		}
+	}
+}
+
+// take takes over what other keys of the server have learned.
+func (k *keys) take(other *keys) {
+	other.mu.Lock()
+	defer other.mu.Unlock()
+	k.set, k.got, k.asked, k.expires, k.failed = other.set, other.got, other.asked, other.expires, other.failed
+}
+
+// Same reports whether a verifier of other settings for a resource would be no other.
+func (v *Verifier) Same(s Settings, resource string) bool {
+	return v.resource == resource && reflect.DeepEqual(v.settings, s)
+}
+
+// Close ends requests for keys.
+func (v *Verifier) Close() { v.stop() }
+
+// Empty reports whether no token can be good.
+func (v *Verifier) Empty() bool { return len(v.issuers) == 0 }
+
+// Ready returns why some tokens cannot be verified, until all have been verifiable once.
+func (v *Verifier) Ready() error {
+	for _, i := range v.issuers {
+		if missing, _ := i.keys.state(); missing != nil {
+			return missing
+		}
+	}
+	return nil
+}
+
+// Knows reports whether a principal, by its ID, is somebody of an issuer.
+func (v *Verifier) Knows(principal string) bool {
+	return slices.ContainsFunc(v.issuers, func(i *issuer) bool { return strings.HasPrefix(principal, ID(i.Issuer.Issuer, "")) })
+}
+
+// Issuers returns the authorization servers, by their identifiers.
+func (v *Verifier) Issuers() []string { return v.names() }
+
+func (v *Verifier) names() (all []string) {
+	for _, i := range v.issuers {
+		all = append(all, i.Issuer.Issuer)
+	}
+	return all
+}
+
+// Principal returns who has been given a token. The error is a [*Refusal] if it is not good, and else why nobody can say that now.
+func (v *Verifier) Principal(token string) (domain.Principal, error) {
+	switch {
+	case len(token) > maxToken:
+		return domain.Principal{}, refuse(notValid, "it has more than %d bytes", maxToken)
+	case !compact(token):
+		return domain.Principal{}, refuse(notValid, "it does not have the form of a JWT")
+	}
+	sum := sha256.Sum256([]byte(token))
+	if p, ok := v.verified.Get("", sum); ok {
+		if p.Expired(v.now()) {
+			return domain.Principal{}, refuse(expired, "it has expired")
+		}
+		return p, nil
+	}
+	if v.hopeless(token) {
+		return domain.Principal{}, refuse(notValid, "no issuer has the key that it names")
+	}
+	from, c, err := v.verify(token)
+	if err != nil {
+		return domain.Principal{}, err
+	}
+	p := v.principal(from, c)
+	if v.settings.CacheTTL > 0 {
+		v.verified.Put("", sum, p, 1)
+	}
+	return p, nil
+}
+
+// Unavailable reports whether an error of [Verifier.Principal] may be gone later.
+func Unavailable(err error) bool {
+	_, refused := errors.AsType[*Refusal](err)
+	return err != nil && !refused
+}
