@@ -69,6 +69,9 @@ func (l *Loaded) check() error {
 	for _, m := range l.Web.Search.Check() {
 		all = append(all, l.Mistake(m.Key, "%s", m.Problem))
 	}
+	for _, p := range l.Auth.Check(l.Resource()) {
+		all = append(all, l.Mistake("auth."+p.Key, "%s", p.Text))
+	}
 	if (l.Server.TLS.Cert == "") != (l.Server.TLS.Key == "") {
 		all = append(all, l.Mistake("server.tls", "set both cert and key; one is missing"))
 	}

@@ -6,15 +6,19 @@ package config
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/structschema"
+	"github.com/toolserver/toolserver/identity"
 	"github.com/toolserver/toolserver/outbound/signin"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/server"
+	"github.com/toolserver/toolserver/server/wellknown"
 	"github.com/toolserver/toolserver/tools"
 	"github.com/toolserver/toolserver/tools/anthropic"
 	"github.com/toolserver/toolserver/tools/google"
@@ -28,6 +32,7 @@ type Config struct {
 	WorkingDirectory string                       `yaml:"working_directory" path:"true"`
 	Roots            []string                     `yaml:"roots" path:"true"`
 	Server           Server                       `yaml:"server"`
+	Auth             identity.Settings            `yaml:"auth"`
 	ToolSections     ToolSections                 `yaml:"tools"`
 	Tools            map[string]domain.Override   `yaml:"-"` // of ToolSections, what any tool has
 	Sandbox          Sandbox                      `yaml:"sandbox"`
@@ -153,6 +158,7 @@ func Default() Config {
 			WebsiteURL: "https://github.com/toolserver/toolserver", User: "local", Path: "/mcp",
 			SessionTTL: 30 * time.Minute, MaxSessions: 10_000, MaxMessage: 64 << 20, MaxInFlight: 1000, Grace: 5 * time.Second,
 		},
+		Auth: identity.DefaultSettings(),
 		Limits: domain.Limits{
 			MaxResultChars: domain.DefaultMaxResultChars, DefaultTimeout: 55 * time.Second, TaskTimeout: time.Hour, MaxAbandonGrace: 3 * time.Second,
 			PerPrincipal: 128, QueueWait: 30 * time.Second, PageSize: 250,
@@ -174,7 +180,7 @@ func Default() Config {
 // Executor returns the settings of the executor.
 func (c *Config) Executor(secrets []string) domain.Settings {
 	return domain.Settings{
-		Limits: c.Limits, Access: domain.Access{Levels: c.Compliance.Levels, Strict: c.Compliance.Strict}, Secrets: secrets,
+		Limits: c.Limits, Access: domain.Access{Levels: c.Compliance.Levels, Strict: c.Compliance.Strict, Open: c.Auth.Anonymous}, Secrets: secrets,
 		Discovery: c.Discovery, StructuredContent: c.Structured,
 		Tools: c.Tools, Resources: overrides(c.Resources), Prompts: overrides(c.Prompts), Skills: overrides(c.Skills.Settings),
 		OtherNames: tools.OtherNames,
@@ -223,6 +229,44 @@ func (c *Config) Tokens() (*server.Tokens, error) {
 		return nil, fmt.Errorf("server.tokens: %w", err)
 	}
 	return tokens, nil
+}
+
+// Shared reports whether several people may use the server.
+func (c *Config) Shared() bool { return len(c.Server.Tokens) > 0 || len(c.Auth.Issuers) > 0 }
+
+// Resource returns what access tokens for this server are issued for; empty without a public address.
+func (c *Config) Resource() string { return wellknown.Resource(c.Server.PublicURL, c.Server.Path) }
+
+// Protected returns what OAuth clients have to know to sign in, nil if they cannot.
+func (c *Config) Protected() *wellknown.Protected {
+	if len(c.Auth.Issuers) == 0 {
+		return nil
+	}
+	p := &wellknown.Protected{Scopes: c.Auth.Scopes, ScopePrefix: c.Auth.ScopePrefix, Documentation: c.Auth.Help}
+	for _, i := range c.Auth.Issuers {
+		p.Issuers = append(p.Issuers, i.Issuer)
+	}
+	if p.Scopes == nil {
+		p.Scopes = c.neededScopes()
+	}
+	return p
+}
+
+// neededScopes returns the scopes that tools need, without those for which clients sign in again.
+func (c *Config) neededScopes() []string {
+	needed := map[string]bool{}
+	for _, t := range c.Tools {
+		for _, scope := range t.Scopes {
+			needed[scope] = true
+		}
+	}
+	for _, s := range c.Servers {
+		for _, scope := range s.Scopes {
+			needed[scope] = true
+		}
+	}
+	maps.DeleteFunc(needed, func(scope string, _ bool) bool { return slices.Contains(c.Auth.StepUp, scope) })
+	return slices.Sorted(maps.Keys(needed))
 }
 
 // Policy returns what tools may touch.

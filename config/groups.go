@@ -12,6 +12,9 @@ import (
 // unusedGroups returns a warning for each group that something is for and nobody is in,
 // and for each user that nobody is, with its place.
 func (l *Loaded) unusedGroups() (warnings []string) {
+	if len(l.Auth.Issuers) > 0 {
+		return nil // their tokens say who is in which group
+	}
 	people := []string{l.Server.User, "anonymous"}
 	var groups []string
 	for _, t := range l.Server.Tokens {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolserver/toolserver/identity"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/netguard"
@@ -43,6 +44,12 @@ func (l *Loaded) notations() map[string]notation {
 		"stand_in":     {checkStandIn, pattern(`^(https?://[^@?#]+)?$`)},
 		"server_url":   {upstream.CheckURL, pattern(`^(https?://[^@#]+)?$`)},
 		"public_url":   {checkPublicURL, pattern(`^(https?://[^@#?]+)?$`)},
+		"issuer":       {identity.CheckIssuer, pattern(`^https?://[^@?#]+$`)},
+		"issuer_url":   {identity.CheckURL, pattern(`^(https?://[^@#]+)?$`)},
+		"scope":        {identity.CheckScope, pattern(`^[!#-\[\]-~]+$`)},
+		"algorithm": {func(text string) error {
+			return known(text, "no tokens are accepted that are signed with", listed(identity.Algorithms()), identity.Algorithms())
+		}, oneOf(identity.Algorithms)},
 		"proxy":        {parses(netguard.ParseProxy), nil},
 		"header":       {checkHeader, pattern(`^[\t -~]*$`)},
 		"time_zone":    {checkZone, pattern(`^[A-Za-z0-9_+/-]*$`)},

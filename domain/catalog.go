@@ -46,6 +46,7 @@ type Override struct {
 	Enabled         *bool              `yaml:"enabled"`
 	Timeout         time.Duration      `yaml:"timeout" min:"1ms" max:"24h"`
 	Groups          []string           `yaml:"groups"`
+	Scopes          []string           `yaml:"scopes" format:"scope" template:"-"`
 	ComplianceLevel string             `yaml:"compliance_level" format:"level" template:"-"`
 	Confirm         *bool              `yaml:"confirm"`
 	Rename          string             `yaml:"rename" template:"-"`
@@ -61,6 +62,9 @@ func (o Override) following(other Override) Override {
 	}
 	if o.Groups == nil {
 		o.Groups = other.Groups
+	}
+	if o.Scopes == nil {
+		o.Scopes = other.Scopes
 	}
 	o.ComplianceLevel = cmp.Or(o.ComplianceLevel, other.ComplianceLevel)
 	return o
@@ -162,6 +166,9 @@ func (c *Catalog) Why(p Principal, name string) string {
 	case ok && t.Disabled:
 		return name + " is disabled in the configuration"
 	case ok:
+		if scopes, lacks := c.Settings.Access.Lacks(p, t); lacks {
+			return lacking(t, scopes).Message
+		}
 		return ""
 	}
 	for _, t := range c.tools {
@@ -180,14 +187,18 @@ func (c *Catalog) Why(p Principal, name string) string {
 // allows reports whether p may know of something for audience a.
 func (c *Catalog) allows(p Principal, a Audience) bool {
 	access := &c.Settings.Access
-	if !access.admits(p, a.Groups, a.ComplianceLevel) {
+	if p.Anonymous || !access.admits(p, a.Groups, a.ComplianceLevel) || len(p.without(a.Scopes)) > 0 {
 		return false
 	}
 	if a.Tool == "" {
 		return true
 	}
 	t, ok := c.byName[a.Tool]
-	return ok && !t.Disabled && access.Allowed(p, t)
+	if !ok || t.Disabled || !access.Allowed(p, t) {
+		return false
+	}
+	_, lacks := access.Lacks(p, t)
+	return !lacks
 }
 
 // FindResource returns the resource that has uri, if p may know of it, and where
@@ -291,7 +302,32 @@ func (c *Catalog) FindTool(p Principal, name string) (*Tool, error) {
 			Hint: "Use another tool, or ask the operator to enable this one.",
 		}
 	}
+	if scopes, lacks := c.Settings.Access.Lacks(p, t); lacks {
+		return nil, lacking(t, scopes)
+	}
 	return t, nil
+}
+
+// Lacks is [Access.Lacks] of the named tool; of one that p may not know of, nothing is lacking.
+func (c *Catalog) Lacks(p Principal, name string) (scopes []string, lacks bool) {
+	t, ok := c.byName[name]
+	if !ok {
+		t, ok = c.aliased(p, name)
+	}
+	if !ok || t.Disabled || !c.Settings.Access.Allowed(p, t) {
+		return nil, false
+	}
+	return c.Settings.Access.Lacks(p, t)
+}
+
+func lacking(t *Tool, scopes []string) *Error {
+	if len(scopes) == 0 {
+		return &Error{Code: CodeMissingScope, Message: "tool " + t.Name + " is for people who have signed in", Hint: "Sign in."}
+	}
+	return &Error{
+		Code: CodeMissingScope, Message: fmt.Sprintf("tool %s needs the scope %s, which the credentials do not have", t.Name, strings.Join(scopes, " and ")),
+		Hint: "Sign in again, with that scope.",
+	}
 }
 
 // callable returns the tools that p may call.

@@ -27,6 +27,7 @@ const (
 	CodeTimeout           Code = -32006
 	CodeBusy              Code = -32007 // no slot became free in time
 	CodeRateLimited       Code = -32008
+	CodeMissingScope      Code = -32009
 	CodeMissingCapability Code = -32021 // MCP's own since 2026-07-28
 	CodeInvalidParams     Code = -32602
 	CodeInternal          Code = -32603
@@ -35,7 +36,7 @@ const (
 var codeTypes = map[Code]string{
 	CodeToolNotFound: "tool_not_found", CodeResourceNotFound: "resource_not_found", CodeToolDisabled: "tool_disabled",
 	CodeExecutionFailed: "execution_failed", CodeTimeout: "timeout", CodeBusy: "busy", CodeRateLimited: "rate_limited",
-	CodeMissingCapability: "missing_client_capability", CodeInvalidParams: "invalid_arguments",
+	CodeMissingScope: "missing_scope", CodeMissingCapability: "missing_client_capability", CodeInvalidParams: "invalid_arguments",
 }
 
 // Type returns the code's name in the vocabulary of error types.

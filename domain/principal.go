@@ -18,10 +18,13 @@ type Principal struct {
 	Groups          []string
 	ComplianceLevel string    // of the data this principal works with; empty means unset
 	Expires         time.Time // when the credentials stop being valid; zero means never
+	Scopes          []string  // what the credentials are good for, if Scoped
+	Scoped          bool      // the credentials are not good for everything
+	Anonymous       bool      // nobody has signed in: what may be called is [Access.Open]
 }
 
 // PrincipalID identifies a subject among those of all sources. The source is who
-// vouches for it: "user" and "token" for those in the configuration, an issuer.
+// vouches for it: "user" and "token" for those in the configuration.
 func PrincipalID(source, subject string) string { return source + ":" + subject }
 
 // Session is the connection a request comes in on, with the principal of that
@@ -62,6 +65,25 @@ type Access struct {
 	Levels map[string]Level
 	// Strict refuses where either side has no level.
 	Strict bool
+	Open   []string // names of tools that may be called without signing in
+}
+
+// Lacks returns the scopes that p's credentials lack to call a tool that p may use, and reports whether anything keeps p from it: of
+// who has not signed in, nobody knows which scopes they would have.
+func (a Access) Lacks(p Principal, t *Tool) (scopes []string, lacks bool) {
+	if p.Anonymous {
+		return nil, !slices.Contains(a.Open, t.Name)
+	}
+	scopes = p.without(t.Scopes)
+	return scopes, len(scopes) > 0
+}
+
+// without returns those of some scopes that p's credentials do not have.
+func (p *Principal) without(scopes []string) []string {
+	if !p.Scoped {
+		return nil
+	}
+	return filter(scopes, func(scope string) bool { return !slices.Contains(p.Scopes, scope) })
 }
 
 // Level is a compliance level. AllowedWith is not symmetric: patient records

@@ -416,5 +416,5 @@ func (c *Catalog) add(it item) {
 	case *Skill:
 		c.skills, audience = append(c.skills, it), it.Audience
 	}
-	c.private = c.private || len(audience.Groups) > 0 || audience.ComplianceLevel != ""
+	c.private = c.private || len(audience.Groups) > 0 || audience.ComplianceLevel != "" || len(audience.Scopes) > 0 || len(c.Settings.Access.Open) > 0
 }

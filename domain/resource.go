@@ -42,6 +42,7 @@ type Resource struct {
 // Audience says who may know of something.
 type Audience struct {
 	Groups          []string // principals in any of these; empty means everyone
+	Scopes          []string // that credentials need which are not good for everything
 	ComplianceLevel string   // level the data has; empty means unset
 	Tool            string   // only those who may use this tool too; empty means no tool
 }
@@ -95,7 +96,7 @@ func (a *Audience) override(o Override) {
 }
 
 func (a Audience) equal(b Audience) bool {
-	return slices.Equal(a.Groups, b.Groups) && a.ComplianceLevel == b.ComplianceLevel && a.Tool == b.Tool
+	return slices.Equal(a.Groups, b.Groups) && slices.Equal(a.Scopes, b.Scopes) && a.ComplianceLevel == b.ComplianceLevel && a.Tool == b.Tool
 }
 
 // looksLike reports whether r and old are the same to callers.

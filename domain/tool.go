@@ -32,6 +32,7 @@ type Tool struct {
 	Annotations Annotations
 
 	Groups          []string      // principals in any of these may call it; empty means everyone
+	Scopes          []string      // credentials that are not good for everything need all of these
 	ComplianceLevel string        // level the tool's data has; empty means unset
 	Timeout         time.Duration // zero means the executor's default
 	KeepsTime       bool          // enforces its own time limit; Timeout is longer than that, and configuration does not change it
@@ -161,6 +162,9 @@ func (t *Tool) with(o Override) item {
 	if o.Groups != nil {
 		t.Groups = o.Groups
 	}
+	if o.Scopes != nil {
+		t.Scopes = o.Scopes
+	}
 	if o.ComplianceLevel != "" {
 		t.ComplianceLevel = o.ComplianceLevel
 	}
@@ -216,7 +220,8 @@ func (t *Tool) looksLike(old *Tool) bool {
 		t.Annotations == old.Annotations && t.Structured == old.Structured && t.Listing == old.Listing && t.Disabled == old.Disabled &&
 		t.Confirm == old.Confirm && t.Final == old.Final &&
 		t.ComplianceLevel == old.ComplianceLevel &&
-		slices.Equal(t.Groups, old.Groups) && bytes.Equal(t.Listed, old.Listed) && bytes.Equal(t.Input.Raw(), old.Input.Raw()) &&
+		slices.Equal(t.Groups, old.Groups) && slices.Equal(t.Scopes, old.Scopes) &&
+		bytes.Equal(t.Listed, old.Listed) && bytes.Equal(t.Input.Raw(), old.Input.Raw()) &&
 		(t.Output == nil) == (old.Output == nil) && (t.Output == nil || bytes.Equal(t.Output.Raw(), old.Output.Raw()))
 }
 

@@ -37,6 +37,9 @@ func bodyOf(t *testing.T, r *http.Response) string {
 	return string(b)
 }
 
+// oldCardPath is where older clients look for the card.
+const oldCardPath = "/.well-known/mcp/server-card.json"
+
 // cardRules are what SEP-2127 demands of a card.
 const cardRules = `{"type": "object", "required": ["$schema", "name", "version", "description"], "properties": {
 	"$schema": {"const": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"},
@@ -82,16 +85,19 @@ func TestServerCard(t *testing.T) {
 		s.opts.Info = test.info
 		opts := HTTPOptions{Path: test.path, PublicURL: test.public}
 		// The Host of the request is somebody else's: it makes no difference.
-		got := cardRequest(t, s, opts, "GET", "http://evil.example"+test.card, http.Header{"Accept": {cardType}, "X-Forwarded-Host": {"evil.example"}})
+		got := cardRequest(t, s, opts, "GET", "http://evil.example"+test.card, http.Header{"Accept": {"application/mcp-server-card+json"}, "X-Forwarded-Host": {"evil.example"}})
 		card := bodyOf(t, got)
 		var value any
-		if err := json.Unmarshal([]byte(card), &value); err != nil || got.StatusCode != 200 || got.Header.Get("Content-Type") != cardType {
+		if err := json.Unmarshal([]byte(card), &value); err != nil || got.StatusCode != 200 || got.Header.Get("Content-Type") != "application/mcp-server-card+json" {
 			t.Fatalf("%s: %d %s %v", test.public, got.StatusCode, card, err)
 		}
 		if err := schema.Validate(value); err != nil {
 			t.Errorf("%s: %v\n%s", test.public, err, card)
 		}
-		var parsed serverCard
+		var parsed struct {
+			Name    string
+			Remotes []struct{ URL string }
+		}
 		if err := json.Unmarshal([]byte(card), &parsed); err != nil || test.name != "" && parsed.Name != test.name || parsed.Remotes[0].URL != test.url {
 			t.Errorf("%s: %v, got %s", test.public, err, card)
 		}
@@ -102,9 +108,15 @@ func TestServerCard(t *testing.T) {
 			t.Errorf("%s: the well-known card is %s", test.public, old)
 		}
 		catalog := bodyOf(t, cardRequest(t, s, opts, "GET", "/.well-known/ai-catalog.json", nil))
-		var listing aiCatalog
+		var listing struct {
+			Version string `json:"specVersion"`
+			Entries []struct {
+				Identifier, Type, URL string
+				Name                  string `json:"displayName"`
+			}
+		}
 		if err := json.Unmarshal([]byte(catalog), &listing); err != nil || listing.Version != "1.0" || len(listing.Entries) != 1 ||
-			listing.Entries[0].Type != cardType || listing.Entries[0].URL != strings.TrimSuffix(test.url, "/")+"/server-card" ||
+			listing.Entries[0].Type != "application/mcp-server-card+json" || listing.Entries[0].URL != strings.TrimSuffix(test.url, "/")+"/server-card" ||
 			listing.Entries[0].Name == "" || test.urn != "" && listing.Entries[0].Identifier != test.urn {
 			t.Errorf("%s: %v, the catalog is %s", test.public, err, catalog)
 		}
@@ -131,7 +143,9 @@ func TestServerCardAgrees(t *testing.T) {
 	if own, _ := rawjson.String(rawjson.Member(card, "name")); !strings.HasSuffix(own, "/"+name) {
 		t.Errorf("the card is of %s, the server %s", own, name)
 	}
-	var remote []cardRemote
+	var remote []struct {
+		Versions []string `json:"supportedProtocolVersions"`
+	}
 	var versions []string
 	if json.Unmarshal(rawjson.Member(card, "remotes"), &remote) != nil || json.Unmarshal(rawjson.Member(result, "supportedVersions"), &versions) != nil || !slices.Equal(remote[0].Versions, versions) {
 		t.Errorf("the card has %v, server/discover %v", remote, versions)
@@ -143,7 +157,8 @@ func TestServerCardRequests(t *testing.T) {
 	s, _ := fixture(t)
 	public := HTTPOptions{Path: "/mcp", PublicURL: "https://tools.example.com"}
 	for path, mediaType := range map[string]string{
-		"/mcp/server-card": cardType, oldCardPath: cardType, catalogPath: "application/ai-catalog+json", ardPath: "application/json",
+		"/mcp/server-card": "application/mcp-server-card+json", oldCardPath: "application/mcp-server-card+json",
+		"/.well-known/ai-catalog.json": "application/ai-catalog+json", "/.well-known/ard.json": "application/json",
 	} {
 		first := cardRequest(t, s, public, "GET", path, http.Header{"Origin": {"https://page.example"}})
 		tag, body := first.Header.Get("ETag"), bodyOf(t, first)

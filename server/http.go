@@ -16,6 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/server/wellknown"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -35,7 +36,10 @@ type HTTPOptions struct {
 	// the server by a name of its own (DNS rebinding).
 	AnyHost       bool
 	Authenticator Authenticator
-	Refused       func(*http.Request, *Challenge) // is called with each request that has to authenticate; may be nil
+	// Protected returns what OAuth clients have to know, nil if no authorization server is configured; may be nil.
+	Protected func() *wellknown.Protected
+	Ready     func() error                    // says why /readyz is not; may be nil
+	Refused   func(*http.Request, *Challenge) // is called with each request that has to authenticate; may be nil
 	// Pages serves other pages than the endpoint, and reports whether a request was for one; may be nil.
 	Pages func(http.ResponseWriter, *http.Request) bool
 }
@@ -62,6 +66,7 @@ type httpHandler struct {
 	server   *Server
 	opts     HTTPOptions
 	routes   map[string]http.HandlerFunc // by path, exactly
+	public   *url.URL                    // address of the endpoint; nil without one
 	sessions *sessions
 	streams  sync.WaitGroup  // those that are open
 	stopping context.Context // ends when streams have to
@@ -158,12 +163,25 @@ func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handle
 	s.sessions.Store(h.sessions)
 	context.AfterFunc(stopping, h.sessions.closeAll)
 	path := strings.TrimSuffix(opts.Path, "/")
-	h.routes = cards(s.opts.Info, opts.PublicURL, opts.Path)
+	h.routes = wellknown.Cards(s.opts.Info, opts.PublicURL, opts.Path)
+	h.routes[wellknown.ProtectedPath], h.routes[wellknown.ProtectedPath+path] = h.metadata, h.metadata
+	if h.public = wellknown.Endpoint(opts.PublicURL, opts.Path); h.public != nil {
+		h.routes[wellknown.ProtectedPath+strings.TrimSuffix(h.public.Path, "/")] = h.metadata
+	}
 	h.routes[path], h.routes[path+"/"] = h.endpoint, h.endpoint // people write either
 	h.routes[path+uploadsPath] = h.byAddress("PUT", uploadHeader, h.receive)
 	h.routes[path+downloadsPath] = h.byAddress("GET, HEAD", downloadHeader, h.send)
-	h.routes["/livez"] = func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, false) }
-	h.routes["/readyz"] = func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, h.ready.Err() != nil) }
+	h.routes["/livez"] = func(w http.ResponseWriter, r *http.Request) { probe(w, r, nil) }
+	h.routes["/readyz"] = func(w http.ResponseWriter, r *http.Request) {
+		var err error
+		switch {
+		case h.ready.Err() != nil:
+			err = errors.New("stopping")
+		case opts.Ready != nil:
+			err = opts.Ready()
+		}
+		probe(w, r, err)
+	}
 	return h
 }
 
@@ -183,13 +201,34 @@ func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// probe serves the liveness and readiness probes.
-func (h *httpHandler) probe(w http.ResponseWriter, r *http.Request, stopping bool) {
+// protected returns what OAuth clients have to know, nil if they cannot sign in.
+func (h *httpHandler) protected() *wellknown.Protected {
+	if h.opts.Protected == nil || h.public == nil {
+		return nil
+	}
+	p := h.opts.Protected()
+	if p != nil {
+		p.Name, p.Endpoint = h.server.opts.Info.Name, h.public
+	}
+	return p
+}
+
+// metadata serves what OAuth clients have to know.
+func (h *httpHandler) metadata(w http.ResponseWriter, r *http.Request) {
+	if p := h.protected(); p != nil {
+		p.ServeHTTP(w, r)
+	} else {
+		http.Error(w, "no authorization server issues tokens for this server", http.StatusNotFound)
+	}
+}
+
+// probe serves the liveness and readiness probes. The error says why the answer is no.
+func probe(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		methodNotAllowed(w, "GET, HEAD")
-	case stopping:
-		http.Error(w, "stopping", http.StatusServiceUnavailable)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 	default:
 		w.Write([]byte("ok\n"))
 	}
@@ -236,16 +275,21 @@ func (h *httpHandler) admits(w http.ResponseWriter, r *http.Request, methods str
 		writeError(w, nil, doubled("Authorization"), http.StatusBadRequest)
 		return who, false
 	}
-	authorization := r.Header.Get("Authorization")
-	p, challenge := h.opts.Authenticator.Authenticate(authorization)
+	credentials := Credentials{r.Header.Get("Authorization"), hostname(r.RemoteAddr)}
+	p, challenge := h.opts.Authenticator.Authenticate(credentials)
 	if challenge != nil {
-		if h.opts.Refused != nil {
-			h.opts.Refused(r, challenge)
-		}
-		challenge.write(w, h.server.opts.Info.Name)
+		h.refuse(w, r, challenge)
 		return who, false
 	}
-	return caller{p, h.opts.Authenticator, authorization}, true
+	return caller{p, h.opts.Authenticator, credentials}, true
+}
+
+// refuse answers a request with a challenge.
+func (h *httpHandler) refuse(w http.ResponseWriter, r *http.Request, challenge *Challenge) {
+	if h.opts.Refused != nil {
+		h.opts.Refused(r, challenge)
+	}
+	challenge.write(w, h.server.opts.Info.Name, h.protected())
 }
 
 // knownVersion reports whether a version header names a protocol version, if there is one.
@@ -325,7 +369,7 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 // mcpHeaders are the headers MCP clients in browsers send and read.
 const (
 	requestHeaders = "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, " +
-		"traceparent, tracestate, baggage, " + uploadHeader + ", " + downloadHeader + ", Range, If-Range"
+		"DPoP, traceparent, tracestate, baggage, " + uploadHeader + ", " + downloadHeader + ", Range, If-Range"
 	paramHeader     = "mcp-param-" // begins those that repeat arguments
 	maxParamHeaders = 4 << 10      // bytes of their names that a preflight request may ask for
 	responseHeaders = "Mcp-Session-Id, WWW-Authenticate, RateLimit, RateLimit-Policy, Retry-After, ETag, Content-Range, Content-Disposition"
@@ -370,6 +414,9 @@ func sameOrigin(origin, host string) bool {
 // hostAllowed reports whether clients may know this server as host.
 func (h *httpHandler) hostAllowed(host string) bool {
 	name := hostname(host)
+	if h.public != nil && strings.EqualFold(h.public.Host, host) {
+		return true
+	}
 	if slices.ContainsFunc(h.opts.AllowedHosts, func(allowed string) bool { return strings.EqualFold(allowed, name) || strings.EqualFold(allowed, host) }) {
 		return true
 	}

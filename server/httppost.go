@@ -47,6 +47,14 @@ func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, who caller) {
 	switch {
 	case err != nil:
 		writeError(w, msg.ID, err, http.StatusBadRequest)
+		return
+	case who.principal.Scoped || who.principal.Anonymous:
+		if challenge := h.needs(who, msg); challenge != nil {
+			h.refuse(w, r, challenge)
+			return
+		}
+	}
+	switch {
 	case modern && msg.method == mcp.MethodSubscriptionsListen && !events:
 		http.Error(w, "Accept must include text/event-stream", http.StatusNotAcceptable)
 	case modern:

@@ -12,16 +12,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/server/wellknown"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // Token is a bearer token that HTTP clients may present. Configuration holds
 // its hash only; settings.txt of package config says what the fields mean.
+// Without scopes, it is good for every tool.
 type Token struct {
 	Name            string    `yaml:"name" required:"true" min:"1"`
 	Hash            string    `yaml:"hash" required:"true" format:"token_hash"`
 	Groups          []string  `yaml:"groups"`
+	Scopes          []string  `yaml:"scopes" format:"scope"`
 	ComplianceLevel string    `yaml:"compliance_level" format:"level"`
 	Expires         time.Time `yaml:"expires"`
 }
@@ -70,9 +76,11 @@ func ParseTokens(source string, tokens []Token) (*Tokens, error) {
 		switch {
 		case token.Name == "":
 			return nil, &TokenError{i, "name", "is missing"}
-		case other != nil && (!slices.Equal(other.Groups, token.Groups) || other.ComplianceLevel != token.ComplianceLevel):
+		case other != nil && (!slices.Equal(other.Groups, token.Groups) || !slices.Equal(other.Scopes, token.Scopes) ||
+			other.ComplianceLevel != token.ComplianceLevel):
 			return nil, &TokenError{i, "name", "is that of another token, " + strconv.Quote(token.Name) +
-				", with other groups or another compliance_level; tokens of one name are of one principal"}
+				", with other groups, scopes or another compliance_level; " +
+				"tokens of one name are of one principal"}
 		case !ok || err != nil || len(sum) != sha256.Size:
 			return nil, &TokenError{i, "hash", "is not sha256: and 64 hexadecimal digits; toolserver token new NAME makes one"}
 		}
@@ -81,6 +89,7 @@ func ParseTokens(source string, tokens []Token) (*Tokens, error) {
 		}
 		t.list = append(t.list, parsedToken{domain.Principal{
 			ID: domain.PrincipalID(source, token.Name), Name: token.Name, Groups: token.Groups, ComplianceLevel: token.ComplianceLevel, Expires: token.Expires,
+			Scopes: token.Scopes, Scoped: token.Scopes != nil,
 		}, [sha256.Size]byte(sum)})
 	}
 	return t, nil
@@ -97,54 +106,112 @@ func (t *Tokens) Principals() (ids []string) {
 // Empty reports whether there is no token, so that no client can present one.
 func (t *Tokens) Empty() bool { return len(t.list) == 0 }
 
-// Authenticate returns whom the token in an Authorization header stands for, or
-// the challenge to answer with. It compares with every token, each in constant time.
-func (t *Tokens) Authenticate(authorization string) (domain.Principal, *Challenge) {
-	scheme, presented, _ := strings.Cut(authorization, " ")
-	if !strings.EqualFold(scheme, "Bearer") || presented == "" {
-		return domain.Principal{}, &Challenge{Description: "a bearer token is required"}
+// Authenticate returns whom the token of a request stands for, or the challenge to answer with. It compares with every token,
+// each in constant time.
+func (t *Tokens) Authenticate(c Credentials) (domain.Principal, *Challenge) {
+	presented, challenge := c.Bearer()
+	if challenge != nil {
+		return domain.Principal{}, challenge
 	}
-	sum := sha256.Sum256([]byte(strings.TrimSpace(presented)))
-	var match *parsedToken
+	p, ok := t.Find(presented)
+	switch {
+	case !ok:
+		return p, &Challenge{Error: InvalidToken, Description: "the bearer token is not known"}
+	case p.Expired(time.Now()):
+		return p, &Challenge{Error: InvalidToken, Description: "the bearer token has expired"}
+	}
+	return p, nil
+}
+
+// Find returns whom a token stands for, which may have expired.
+func (t *Tokens) Find(presented string) (p domain.Principal, ok bool) {
+	sum := sha256.Sum256([]byte(presented))
 	for i := range t.list {
 		if subtle.ConstantTimeCompare(sum[:], t.list[i].sum[:]) == 1 {
-			match = &t.list[i]
+			p, ok = t.list[i].principal, true
 		}
 	}
-	switch {
-	case match == nil:
-		return domain.Principal{}, &Challenge{Error: "invalid_token", Description: "the bearer token is not known"}
-	case match.principal.Expired(time.Now()):
-		return domain.Principal{}, &Challenge{Error: "invalid_token", Description: "the bearer token has expired"}
+	return p, ok
+}
+
+// Credentials are what a request shows of who makes it.
+type Credentials struct {
+	Authorization string // the header; empty on stdio
+	Address       string // of the client, without port
+}
+
+// Bearer returns the token that a request presents, or the challenge of one that presents none.
+func (c Credentials) Bearer() (token string, challenge *Challenge) {
+	scheme, presented, _ := strings.Cut(c.Authorization, " ")
+	if presented = strings.TrimSpace(presented); !strings.EqualFold(scheme, "Bearer") || presented == "" {
+		return "", &Challenge{Description: "a bearer token is required"}
 	}
-	return match.principal, nil
+	return presented, nil
 }
 
 // An Authenticator establishes who makes an HTTP request. It is asked at every
 // request, and again for the streams that are open when configuration changes.
 type Authenticator interface {
-	// Authenticate returns the principal of a request with this Authorization
-	// header, or the challenge that it is answered with (401). It is safe for
-	// concurrent use.
-	Authenticate(authorization string) (domain.Principal, *Challenge)
+	// Authenticate returns the principal of a request with these credentials, or the
+	// challenge that it is answered with. It is safe for concurrent use.
+	Authenticate(Credentials) (domain.Principal, *Challenge)
 }
+
+// Errors of a challenge (RFC 6750, section 3.1).
+const (
+	InvalidToken      = "invalid_token"
+	InsufficientScope = "insufficient_scope"
+)
 
 // Challenge says what is wrong with the credentials of a request, as a
 // WWW-Authenticate header does (RFC 6750, section 3).
 type Challenge struct {
-	Error       string // such as invalid_token; empty if there were no credentials
-	Description string
+	Error       string   // such as InvalidToken; empty if there were no credentials
+	Description string   // without quotes and backslashes
+	Detail      string   // for the log, instead of the description; empty for no more than that
+	Scopes      []string // all that the request takes; nil for those that are asked for at first
+	Unavailable bool     // nobody can say whether the credentials are good; they may be later
 }
 
-// write answers a request with the challenge.
-func (c *Challenge) write(w http.ResponseWriter, realm string) {
-	header := `Bearer realm="` + realm + `"`
-	if c.Error != "" {
-		header += `, error="` + c.Error + `", error_description="` + c.Description + `"`
+// write answers a request with the challenge. Resource is where clients read how to sign in.
+//
+// Clients look for the parameters in the whole header with expressions of their own, and take the first that they find: there is one
+// challenge, and its description comes last.
+func (c *Challenge) write(w http.ResponseWriter, realm string, resource *wellknown.Protected) {
+	body := func(short string) []byte {
+		return jsonrpc.AppendValue(nil, map[string]string{"error": cmp.Or(c.Error, short), "error_description": c.Description})
 	}
-	w.Header().Set("WWW-Authenticate", header)
-	body := jsonrpc.AppendValue(nil, map[string]string{"error": cmp.Or(c.Error, "unauthorized"), "error_description": c.Description})
-	writeJSON(w, body, http.StatusUnauthorized)
+	if c.Unavailable {
+		w.Header().Set("Retry-After", "5")
+		writeJSON(w, body("temporarily_unavailable"), http.StatusServiceUnavailable)
+		return
+	}
+	status, header, scopes := http.StatusUnauthorized, "Bearer ", c.Scopes
+	if c.Error == InsufficientScope {
+		status = http.StatusForbidden
+	}
+	parameter := func(name, value string) {
+		if value != "" {
+			header += name + `="` + value + `", `
+		}
+	}
+	if resource == nil {
+		parameter("realm", realm)
+	}
+	parameter("error", c.Error)
+	if resource != nil {
+		if scopes == nil {
+			scopes = resource.Scopes
+		}
+		parameter("resource_metadata", resource.Metadata())
+		scopes = resource.Asked(scopes)
+	}
+	parameter("scope", strings.Join(scopes, " "))
+	if c.Error != "" {
+		parameter("error_description", c.Description)
+	}
+	w.Header().Set("WWW-Authenticate", strings.TrimSuffix(header, ", "))
+	writeJSON(w, body("unauthorized"), status)
 }
 
 // caller is who makes a request, and how to establish that again: the same
@@ -152,12 +219,35 @@ func (c *Challenge) write(w http.ResponseWriter, realm string) {
 type caller struct {
 	principal     domain.Principal
 	authenticator Authenticator
-	authorization string // header of the request; empty on stdio
+	credentials   Credentials
 }
 
 // again returns the principal as it is now, and reports whether its credentials
 // are still accepted, and for the same subject.
 func (c caller) again() (domain.Principal, bool) {
-	now, challenge := c.authenticator.Authenticate(c.authorization)
+	now, challenge := c.authenticator.Authenticate(c.credentials)
 	return now, challenge == nil && now.ID == c.principal.ID
+}
+
+// needs returns the challenge of a message whose sender has to sign in for it, or has to do so with more scopes; nil if it is served.
+func (h *httpHandler) needs(who caller, msg *message) *Challenge {
+	p := &who.principal
+	switch {
+	case msg.method == mcp.MethodToolsCall && (p.Scoped || p.Anonymous):
+		tool, _ := rawjson.String(msg.name)
+		scopes, lacks := h.server.exec.Registry.Catalog().Lacks(*p, tool)
+		switch {
+		case !lacks:
+		case p.Anonymous:
+			return &Challenge{Description: "sign in to call this tool"}
+		default: // clients may ask for these alone, so that those they have must be among them
+			return &Challenge{
+				Error: InsufficientScope, Description: "the token lacks the scope " + strings.Join(scopes, " "),
+				Scopes: append(p.Scopes[:len(p.Scopes):len(p.Scopes)], scopes...),
+			}
+		}
+	case p.Anonymous && (msg.method == mcp.MethodResourcesRead || msg.method == mcp.MethodPromptsGet):
+		return &Challenge{Description: "sign in for this"}
+	}
+	return nil
 }

@@ -41,7 +41,7 @@ func local() domain.Principal {
 // everybody authenticates every request.
 type everybody struct{}
 
-func (everybody) Authenticate(string) (domain.Principal, *Challenge) {
+func (everybody) Authenticate(Credentials) (domain.Principal, *Challenge) {
 	return domain.Principal{ID: "user:anonymous", Name: "anonymous"}, nil
 }
 

@@ -310,6 +310,27 @@ func (s *Server) Revoke(principal string) {
 	}
 }
 
+// Principals returns the IDs of those who have sessions over HTTP, or calls that go on after their answers.
+func (s *Server) Principals() []string {
+	owners := map[string]bool{}
+	if all := s.sessions.Load(); all != nil {
+		all.mu.Lock()
+		for _, ses := range all.byID {
+			owners[ses.owner] = true
+		}
+		for ses := range all.single {
+			owners[ses.owner] = true
+		}
+		all.mu.Unlock()
+	}
+	s.tasks.mu.Lock()
+	defer s.tasks.mu.Unlock()
+	for _, t := range s.tasks.live {
+		owners[t.state.Owner] = true
+	}
+	return slices.Collect(maps.Keys(owners))
+}
+
 // closeAll ends the streams of all sessions.
 func (s *sessions) closeAll() {
 	s.mu.Lock()

@@ -121,7 +121,7 @@ func (c *stdio) lastFlush(gone <-chan struct{}, limit time.Duration) {
 func (c *stdio) caller() caller { return caller{principal: c.who(), authenticator: c} }
 
 // Authenticate returns who the client is now.
-func (c *stdio) Authenticate(string) (domain.Principal, *Challenge) { return c.who(), nil }
+func (c *stdio) Authenticate(Credentials) (domain.Principal, *Challenge) { return c.who(), nil }
 
 // read reads and serves lines until the input ends or another goroutine has
 // taken over reading.

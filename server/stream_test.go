@@ -42,8 +42,8 @@ func onPipes(t *testing.T, name string, test func(s *streaming)) {
 			defer stop()
 			s := &streaming{T: t, registry: registry, shutdown: stop, began: time.Now()}
 			s.handler = server.Handler(stopping, HTTPOptions{SessionTTL: 5 * time.Minute, MaxSessions: 1, Authenticator: tokens}).(*httpHandler)
-			s.who = caller{authenticator: tokens, authorization: "Bearer secret"}
-			s.who.principal, _ = tokens.Authenticate(s.who.authorization)
+			s.who = caller{authenticator: tokens, credentials: Credentials{Authorization: "Bearer secret"}}
+			s.who.principal, _ = tokens.Authenticate(s.who.credentials)
 			s.session, _ = s.handler.sessions.create(s.who.principal.ID)
 			s.session.completeHandshake("2025-11-25", nil, "")
 			s.handler.sessions.release(s.session)

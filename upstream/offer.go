@@ -181,7 +181,8 @@ func (s *offers) tool(c *catalog, raw json.RawMessage) (t domain.Tool, name stri
 		Name: OfferedName(s.name, it.Name), Alias: alias(s.name, it.Name), Title: it.Title, Category: s.name, Listing: domain.ListedIfFew,
 		Origin:      domain.Origin{Server: s.name, Tool: it.Name, Says: c.Instructions},
 		Description: cmp.Or(strings.TrimSpace(it.Description), it.Title, it.Name), Annotations: it.Annotations,
-		Groups: s.settings.Groups, ComplianceLevel: s.settings.ComplianceLevel, Timeout: s.settings.CallTimeout, Structured: s.settings.Structured,
+		Groups: s.settings.Groups, Scopes: s.settings.Scopes, ComplianceLevel: s.settings.ComplianceLevel,
+		Timeout: s.settings.CallTimeout, Structured: s.settings.Structured,
 		Listed: fitting.Raw,
 	}
 	if strings.TrimSpace(it.Description) != "" {

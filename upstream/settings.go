@@ -33,6 +33,7 @@ type Settings struct {
 	Transport string            `yaml:"transport" enum:"stdio|http|sse"`
 
 	Groups          []string          `yaml:"groups"`
+	Scopes          []string          `yaml:"scopes" format:"scope"`
 	ComplianceLevel string            `yaml:"compliance_level" format:"level"`
 	Tools           Filter            `yaml:"tools"`
 	Skills          Filter            `yaml:"skills"`
@@ -229,7 +230,7 @@ func (s *Settings) header() http.Header {
 
 // audience says who may use what the server offers.
 func (s *Settings) audience() domain.Audience {
-	return domain.Audience{Groups: s.Groups, ComplianceLevel: s.ComplianceLevel}
+	return domain.Audience{Groups: s.Groups, Scopes: s.Scopes, ComplianceLevel: s.ComplianceLevel}
 }
 
 // SecretName reports whether the value of a header or variable is secret, by its name.

@@ -21,7 +21,8 @@ func (s *Server) signInTool() domain.Tool {
 		Origin: domain.Origin{Server: s.name, Tool: signInName},
 		Description: "Sign in to the MCP server " + s.name + ", whose tools require that. The user opens an address in a browser and allows the access there. " +
 			"Call it when a tool of " + s.name + " is needed and is missing or reports that a sign-in is required; afterwards the server's tools are listed.",
-		Annotations: domain.Annotations{Idempotent: true, OpenWorld: true}, Groups: s.settings.Groups, ComplianceLevel: s.settings.ComplianceLevel,
+		Annotations: domain.Annotations{Idempotent: true, OpenWorld: true},
+		Groups:      s.settings.Groups, Scopes: s.settings.Scopes, ComplianceLevel: s.settings.ComplianceLevel,
 	}, s.signIn)
 }
 

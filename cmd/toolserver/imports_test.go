@@ -18,8 +18,9 @@ var levels = []string{
 	"clients cmd/toolserver/logging",
 	"clients/edit cmd/toolserver/record",
 	"config",
-	"config/yamlconf config/yamledit server",
-	"server/task",
+	"config/yamlconf config/yamledit identity",
+	"server",
+	"server/task server/wellknown",
 
 	"tools",
 	"tools/google tools/skills",

@@ -159,6 +159,16 @@ func (r *Runner) EndSession(session string) {
 	}
 }
 
+// Owners returns who has jobs; an owner may be there several times.
+func (r *Runner) Owners() (all []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, j := range r.jobs {
+		all = append(all, j.owner)
+	}
+	return all
+}
+
 // remember adds a job, in place of the finished one that ended first if there are
 // too many.
 func (r *Runner) remember(j *Job) error {

@@ -1,4 +1,5 @@
-package server
+// Package wellknown makes the documents that tell what a server is, and how to sign in to it, before anybody connects.
+package wellknown
 
 import (
 	"bytes"
@@ -7,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -63,28 +63,25 @@ type catalogEntry struct {
 	URL        string `json:"url"`
 }
 
-// cards returns the documents by path, for a server whose endpoint has a path. They have the addresses that the configuration
+// Cards returns the documents by path, for a server whose endpoint has a path. They have the addresses that the configuration
 // says the server has, never those of a request, and without any there are none. They are the same for everybody.
-func cards(info mcp.Implementation, public, path string) map[string]http.HandlerFunc {
+func Cards(info mcp.Implementation, public, path string) map[string]http.HandlerFunc {
 	below := strings.TrimSuffix(path, "/") + cardPath
-	u, err := url.Parse(public)
-	if public == "" || err != nil {
+	u := Endpoint(public, path)
+	if u == nil {
 		none := func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "there is no server card; configure server.public_url", http.StatusNotFound)
 		}
 		return map[string]http.HandlerFunc{below: none, oldCardPath: none, catalogPath: none, ardPath: none}
 	}
-	if prefix := strings.TrimSuffix(u.Path, "/"); !strings.HasPrefix(path+"/", prefix+"/") { // which a proxy takes away
-		path = prefix + path
-	}
-	endpoint := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path}).String()
+	endpoint := u.String()
 	title, name := cmp.Or(info.Title, info.Name), cardLabel(info.Name, maxCardName)
 	card := serverCard{cardSchema, info, []cardRemote{{"streamable-http", endpoint, mcp.ValidProtocolVersions}}}
 	card.Name = namespace(u.Hostname()) + "/" + name
 	card.Title, card.Description = brief.Clip(title, maxCardText), brief.Clip(cmp.Or(info.Description, title), maxCardText)
 	catalog := aiCatalog{"1.0", []catalogEntry{{
 		Identifier: "urn:air:" + cardLabel(u.Hostname(), maxCardNamespace) + ":mcp:" + name,
-		Name:       title, Type: cardType, URL: strings.TrimSuffix(endpoint, "/") + cardPath,
+		Name:       title, Type: cardType, URL: Resource(public, path) + cardPath,
 	}}}
 	about := document(cardType, card)
 	return map[string]http.HandlerFunc{
@@ -113,14 +110,15 @@ func cardLabel(text string, n int) string {
 }
 
 // document serves content as JSON to everybody, pages of any origin too. It is made once: a request costs as much as a probe.
-func document(mediaType string, content any) http.HandlerFunc {
+// Pages may send the headers that it needs, and those of headers.
+func document(mediaType string, content any, headers ...string) http.HandlerFunc {
 	body := jsonrpc.AppendValue(nil, content)
 	tag := fmt.Sprintf(`"%x"`, sha256.Sum256(body))
 	return func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Access-Control-Allow-Methods", "GET")
-		h.Set("Access-Control-Allow-Headers", "Content-Type, If-None-Match")
+		h.Set("Access-Control-Allow-Headers", strings.Join(append([]string{"Content-Type", "If-None-Match"}, headers...), ", "))
 		h.Set("Access-Control-Expose-Headers", "ETag")
 		switch r.Method {
 		case http.MethodOptions:
@@ -132,7 +130,8 @@ func document(mediaType string, content any) http.HandlerFunc {
 			h.Set("ETag", tag)
 			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 		default:
-			methodNotAllowed(w, "GET, HEAD, OPTIONS")
+			h.Set("Allow", "GET, HEAD, OPTIONS")
+			http.Error(w, "method not allowed; allowed: GET, HEAD, OPTIONS", http.StatusMethodNotAllowed)
 		}
 	}
 }

@@ -94,7 +94,7 @@ export async function output(command, args, { cwd, env, ms = 30_000 } = {}) {
 }
 
 // freePort asks the system for a loopback port nobody listens on.
-async function freePort() {
+export async function freePort() {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address();

@@ -67,7 +67,7 @@ func newServer(t *testing.T) (*server.Server, chan error, *domain.Registry) {
 
 type everybody struct{}
 
-func (everybody) Authenticate(string) (domain.Principal, *server.Challenge) {
+func (everybody) Authenticate(server.Credentials) (domain.Principal, *server.Challenge) {
 	return domain.Principal{ID: "user:x", Name: "x"}, nil
 }
 

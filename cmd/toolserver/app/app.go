@@ -5,6 +5,8 @@ package app
 import (
 	"cmp"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"reflect"
 	"slices"
@@ -18,6 +20,7 @@ import (
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
+	"github.com/toolserver/toolserver/identity"
 	"github.com/toolserver/toolserver/osfile"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/confine"
@@ -80,8 +83,8 @@ type App struct {
 	families tools.Families
 	secrets  []string // besides those of the configuration
 
-	hadTokens atomic.Bool             // the configuration has had tokens
-	serving   atomic.Pointer[serving] // without a server until Serve
+	closed  atomic.Bool             // the configuration has had tokens or issuers: nobody gets in without one any more
+	serving atomic.Pointer[serving] // without a server until Serve
 }
 
 // inForce has the configuration that is in force.
@@ -91,8 +94,9 @@ type inForce struct{ now atomic.Pointer[state] }
 type state struct {
 	config *config.Loaded
 	tokens *server.Tokens
-	user   domain.Principal // the caller on stdio and the command line
-	anyone domain.Principal // the caller over HTTP without authentication
+	issued *identity.Verifier // of tokens that others issue
+	user   domain.Principal   // the caller on stdio and the command line
+	anyone domain.Principal   // the caller over HTTP without authentication
 	box    *tools.Sandbox
 
 	warnings []string // about the configuration
@@ -156,6 +160,9 @@ func (a *App) programSource() domain.Source {
 func (a *App) Close() {
 	a.runner.Close()
 	a.exec.Registry.Close()
+	if now := a.now.Load(); now != nil {
+		now.issued.Close()
+	}
 	a.closeSignIns()
 	a.launcher.Close()
 	if err := a.kernel.Close(); err != nil {
@@ -200,8 +207,12 @@ func (a *App) apply(cfg *config.Loaded) error {
 	if err := cfg.Prepare(); err != nil {
 		a.journal.log.Error("commands may write where the user's configuration and trust are kept, and what is there now could not be noted", zap.Error(err))
 	}
-	before := a.now.Swap(&state{cfg, tokens, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box, warnings})
+	issued, other := a.verifier(cfg)
+	before := a.now.Swap(&state{cfg, tokens, issued, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box, warnings})
 	box.TakeEffect()
+	if issued.Start(); before != nil && other {
+		before.issued.Close()
+	}
 	settings := a.settings(cfg)
 	revision := domain.Revision{Settings: &settings, Add: update.Changed}
 	if a.Servers.attached {
@@ -214,10 +225,11 @@ func (a *App) apply(cfg *config.Loaded) error {
 		s.server.ErrorsAsResults.Store(cmp.Or(s.Errors, cfg.Errors) == "result")
 		s.server.Offer(a.protocol(cfg))
 	}
-	if !tokens.Empty() {
-		a.hadTokens.Store(true)
-	} else if before != nil && !before.tokens.Empty() {
-		a.journal.log.Warn("the configuration no longer has tokens: HTTP requests are rejected until it has; a restarted server creates a token for its run")
+	if cfg.Shared() {
+		a.closed.Store(true)
+	} else if before != nil && before.config.Shared() {
+		a.journal.log.Warn("the configuration no longer has tokens or issuers: HTTP requests are rejected until it has; " +
+			"a restarted server creates a token for its run")
 	}
 	return nil
 }
@@ -231,6 +243,27 @@ func (a *App) sandbox(cfg *config.Loaded) (*tools.Sandbox, error) {
 	}
 	box, err := sandbox.New(policy, a.kernel)
 	return &tools.Sandbox{Policy: policy, Sandbox: box}, err
+}
+
+// verifier returns what verifies tokens that others issue to HTTP clients, and reports whether it is another one than before.
+func (a *App) verifier(cfg *config.Loaded) (v *identity.Verifier, other bool) {
+	settings, now := cfg.Auth, a.now.Load()
+	if !a.program.HTTP {
+		settings.Issuers = nil
+	}
+	var before *identity.Verifier
+	if now != nil {
+		before = now.issued
+		if before.Same(settings, cfg.Resource()) {
+			return before, false
+		}
+	}
+	return identity.New(settings, cfg.Resource(), a.issuerClient, before), true
+}
+
+// issuerClient returns what sends requests to an authorization server that configuration names.
+func (a *App) issuerClient(u *url.URL) *http.Client {
+	return a.now.Load().box.For(upstream.Owner).ServerClient(u)
 }
 
 // protocol returns what of the protocol clients are offered: files by address only where there are addresses.
@@ -272,7 +305,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 // settings returns the settings of everything that is offered.
 func (a *App) settings(cfg *config.Loaded) domain.Settings {
 	s := cfg.Executor(slices.Concat(cfg.Secrets, a.secrets))
-	if shown := s.Resources[resources.ConfigName]; len(shown.Groups) == 0 && len(cfg.Server.Tokens) > 0 {
+	if shown := s.Resources[resources.ConfigName]; len(shown.Groups) == 0 && cfg.Shared() {
 		shown.Enabled = new(false) // where several people share a server, its policy is the operator's to show
 		s.Resources[resources.ConfigName] = shown
 	}
@@ -323,7 +356,7 @@ func (a *App) ProcessTree() (process.Method, error) { return a.launcher.Method()
 // server, those that are for everybody.
 func (a *App) told(p domain.Principal) []*domain.Tool {
 	return slices.DeleteFunc(a.Callable(p), func(t *domain.Tool) bool {
-		return len(a.Config().Server.Tokens) > 0 && (len(t.Groups) > 0 || t.ComplianceLevel != "")
+		return a.Config().Shared() && (len(t.Groups) > 0 || t.ComplianceLevel != "")
 	})
 }
 

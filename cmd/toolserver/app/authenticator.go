@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +19,9 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/identity"
 	"github.com/toolserver/toolserver/server"
+	"github.com/toolserver/toolserver/server/wellknown"
 )
 
 // authenticator authenticates HTTP requests by the configured tokens. Without
@@ -34,7 +38,7 @@ type authenticator struct {
 
 func newAuthenticator(a *App, insecure bool) *authenticator {
 	auth := &authenticator{app: a, insecure: insecure, refusals: refusals{log: a.journal.log}}
-	if insecure || a.hadTokens.Load() {
+	if insecure || a.closed.Load() {
 		return auth
 	}
 	auth.token = NewToken()
@@ -48,7 +52,7 @@ func newAuthenticator(a *App, insecure bool) *authenticator {
 }
 
 // required reports whether every request needs a token.
-func (auth *authenticator) required() bool { return !auth.insecure || auth.app.hadTokens.Load() }
+func (auth *authenticator) required() bool { return !auth.insecure || auth.app.closed.Load() }
 
 // announce prints how clients authenticate if the configuration has no tokens.
 func (auth *authenticator) announce(w io.Writer, url string) {
@@ -62,23 +66,59 @@ func (auth *authenticator) announce(w io.Writer, url string) {
 	}
 }
 
-// Authenticate returns the principal of a request by its Authorization header, or
-// the challenge to answer with. Once tokens were configured only those are accepted, so that no change of
+// Authenticate returns the principal of a request by its credentials, or
+// the challenge to answer with. Once tokens or issuers were configured only those are accepted, so that no change of
 // the file opens the server.
-func (auth *authenticator) Authenticate(authorization string) (domain.Principal, *server.Challenge) {
+func (auth *authenticator) Authenticate(c server.Credentials) (domain.Principal, *server.Challenge) {
 	now := auth.app.now.Load()
 	switch {
-	case !now.tokens.Empty():
-		return now.tokens.Authenticate(authorization)
-	case auth.app.hadTokens.Load():
-		return domain.Principal{}, &server.Challenge{Error: "invalid_token", Description: "no token is configured"}
+	case now.config.Shared():
+		return now.authenticate(c)
+	case auth.app.closed.Load():
+		return domain.Principal{}, &server.Challenge{Error: server.InvalidToken, Description: "no token is configured"}
 	case auth.insecure:
 		return now.anyone, nil
 	}
-	if _, challenge := auth.run.Authenticate(authorization); challenge != nil {
+	if _, challenge := auth.run.Authenticate(c); challenge != nil {
 		return domain.Principal{}, challenge
 	}
 	return auth.app.User(), nil
+}
+
+// sourceAnonymous is the source of people who have not signed in. They are told apart by their addresses.
+const sourceAnonymous = "anonymous"
+
+// authenticate returns whom the token of a request stands for: one of the configuration, or one that an issuer has made.
+func (now *state) authenticate(c server.Credentials) (domain.Principal, *server.Challenge) {
+	presented, challenge := c.Bearer()
+	if challenge != nil && c.Authorization == "" && len(now.config.Auth.Anonymous) > 0 {
+		return domain.Principal{
+			ID: domain.PrincipalID(sourceAnonymous, c.Address), Name: sourceAnonymous, Anonymous: true, ComplianceLevel: now.config.Compliance.Level,
+		}, nil
+	}
+	if challenge != nil || now.issued.Empty() {
+		return now.tokens.Authenticate(c)
+	}
+	if p, ok := now.tokens.Find(presented); ok && !p.Expired(time.Now()) {
+		return p, nil
+	}
+	p, err := now.issued.Principal(presented)
+	switch refused, ok := errors.AsType[*identity.Refusal](err); {
+	case ok:
+		return p, &server.Challenge{Error: server.InvalidToken, Description: refused.Reason, Detail: refused.Error()}
+	case err != nil:
+		return p, &server.Challenge{Unavailable: true, Description: "the token cannot be verified now; try again later", Detail: err.Error()}
+	}
+	p.ComplianceLevel = cmp.Or(p.ComplianceLevel, now.config.Compliance.Level)
+	return p, nil
+}
+
+// ready returns why nobody of some issuer could sign in, until everybody could once.
+func (auth *authenticator) ready() error { return auth.app.now.Load().issued.Ready() }
+
+// protected returns what OAuth clients have to know.
+func (auth *authenticator) protected() *wellknown.Protected {
+	return auth.app.Config().Protected()
 }
 
 // prover returns what checks that somebody at a sign-in page is a principal: that they know its bearer token. It is nil for
@@ -91,7 +131,7 @@ func (auth *authenticator) prover(principal string) func(credential string) bool
 		return nil
 	}
 	return func(credential string) bool {
-		p, challenge := auth.Authenticate("Bearer " + credential)
+		p, challenge := auth.Authenticate(server.Credentials{Authorization: "Bearer " + credential})
 		if challenge != nil {
 			auth.refusals.note("a sign-in page", challenge)
 		}
@@ -103,8 +143,9 @@ func (auth *authenticator) prover(principal string) func(credential string) bool
 func (auth *authenticator) knows(principal string) bool {
 	now := auth.app.now.Load()
 	switch {
-	case auth.required() && auth.app.hadTokens.Load():
-		return slices.Contains(now.tokens.Principals(), principal)
+	case auth.required() && auth.app.closed.Load():
+		anonymous := strings.HasPrefix(principal, domain.PrincipalID(sourceAnonymous, "")) && len(now.config.Auth.Anonymous) > 0
+		return anonymous || slices.Contains(now.tokens.Principals(), principal) || now.issued.Knows(principal)
 	case auth.insecure:
 		return principal == now.anyone.ID
 	}
@@ -113,9 +154,11 @@ func (auth *authenticator) knows(principal string) bool {
 
 // revoke ends what principals do who could authenticate before and no longer can.
 func (auth *authenticator) revoke(before *state) {
-	for _, id := range append(before.tokens.Principals(), before.user.ID, before.anyone.ID) {
+	served := auth.app.serving.Load().server
+	all := slices.Concat(before.tokens.Principals(), []string{before.user.ID, before.anyone.ID}, served.Principals(), auth.app.runner.Owners())
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(all))) {
 		if !auth.knows(id) {
-			auth.app.serving.Load().server.Revoke(id)
+			served.Revoke(id)
 		}
 	}
 }
@@ -180,7 +223,7 @@ func (r *refusals) note(address string, c *server.Challenge) {
 	if c.Error == "" {
 		level = zapcore.InfoLevel // clients ask like that what the server requires
 	}
-	r.log.Log(level, "authentication failed", zap.String("address", address), zap.String("reason", c.Description))
+	r.log.Log(level, "authentication failed", zap.String("address", address), zap.String("reason", cmp.Or(c.Detail, c.Description)))
 }
 
 // end logs the attempts of a window that were not logged.

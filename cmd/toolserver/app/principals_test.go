@@ -22,7 +22,8 @@ import (
 // bySource takes the source of a principal for its credentials. All are called ann.
 type bySource struct{}
 
-func (bySource) Authenticate(source string) (domain.Principal, *server.Challenge) {
+func (bySource) Authenticate(c server.Credentials) (domain.Principal, *server.Challenge) {
+	source := c.Authorization
 	if source == "" {
 		return domain.Principal{}, &server.Challenge{Description: "who vouches for you?"}
 	}

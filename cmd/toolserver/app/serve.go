@@ -259,13 +259,13 @@ func (s *serving) overHTTP(ctx context.Context) error {
 	if s.public != nil {
 		pages = s.public.Serve
 	}
-	s.journal.log.Info("listening", zap.Stringer("address", l.Addr()), zap.Int("tokens", len(cfg.Server.Tokens)))
+	s.journal.log.Info("listening", zap.Stringer("address", l.Addr()), zap.Int("tokens", len(cfg.Server.Tokens)), zap.Int("issuers", len(cfg.Auth.Issuers)))
 	defer context.AfterFunc(ctx, s.closeSignIns)()
 	return s.server.ServeHTTP(ctx, l, server.HTTPOptions{
 		Path: cfg.Server.Path, PublicURL: cfg.Server.PublicURL, AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: cfg.Server.AllowedHosts,
 		AnyHost:    s.auth.required() || !server.IsLoopback(s.HTTP),
 		SessionTTL: cfg.Server.SessionTTL, MaxSessions: cfg.Server.MaxSessions, DrainDelay: cfg.Server.DrainDelay,
-		Authenticator: s.auth, Refused: s.auth.refusals.request, Pages: pages,
+		Authenticator: s.auth, Protected: s.auth.protected, Ready: s.auth.ready, Refused: s.auth.refusals.request, Pages: pages,
 	})
 }
 

