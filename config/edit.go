@@ -7,9 +7,12 @@ import (
 	"os"
 	"path/filepath"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/toolserver/toolserver/config/yamlconf"
 	"github.com/toolserver/toolserver/config/yamledit"
 	"github.com/toolserver/toolserver/osfile"
+	"github.com/toolserver/toolserver/server"
 	"github.com/toolserver/toolserver/upstream"
 )
 
@@ -150,6 +153,15 @@ func replaceFile(file string, before, after []byte) error {
 		mode = info.Mode().Perm()
 	}
 	return osfile.Replace(file, before, after, mode)
+}
+
+// Tokens returns an entry of server.tokens as a configuration file has it.
+func Tokens(t server.Token) []byte {
+	text, err := yamledit.Set(nil, serverSection, "tokens", &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{yamlconf.Node(t)}})
+	if err != nil {
+		panic(fmt.Sprintf("config: %v", err)) // a section of ours can be edited
+	}
+	return text
 }
 
 // Servers returns entries as a configuration file has them.

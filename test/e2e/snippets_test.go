@@ -44,7 +44,7 @@ var snippets = map[string]struct {
 	"toolserver call grep 'func \\w+' src --glob '*.go'":        {says: "searched 1 file"},
 	"toolserver call read_file report.pdf --offset 3 --limit 2": {says: "number 4 of many"},
 	"toolserver serve --http 127.0.0.1:8080 ~/project":          {says: "/mcp"},
-	"toolserver token new ann":                                  {says: "sha256:"},
+	"toolserver token new ann --groups staff":                   {says: "Added its hash"},
 	"toolserver check":                                          {says: "in force"},
 	"toolserver explain bash 'npm test'":                        {says: "verdict:  allowed"},
 	"toolserver explain bash 'git push'":                        {says: "verdict:  allowed"},

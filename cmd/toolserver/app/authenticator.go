@@ -113,6 +113,15 @@ func (now *state) authenticate(c server.Credentials) (domain.Principal, *server.
 	return p, nil
 }
 
+// Authenticate returns whom a token of an HTTP client stands for. The error says why it stands for nobody.
+func (a *App) Authenticate(token string) (domain.Principal, error) {
+	p, challenge := a.now.Load().authenticate(server.Credentials{Authorization: "Bearer " + token})
+	if challenge != nil {
+		return p, errors.New(cmp.Or(challenge.Detail, challenge.Description))
+	}
+	return p, nil
+}
+
 // ready returns why nobody of some issuer could sign in, until everybody could once.
 func (auth *authenticator) ready() error { return auth.app.now.Load().issued.Ready() }
 

@@ -219,18 +219,6 @@ func TestConfigInit(t *testing.T) {
 	}
 }
 
-func TestTokenNew(t *testing.T) {
-	workspace(t)
-	out, _, code := play(t, "", "token", "new", "ann", "--json")
-	var made struct {
-		Token  string
-		Config struct{ Name, Hash string }
-	}
-	if err := json.Unmarshal([]byte(out), &made); err != nil || code != 0 || made.Config.Name != "ann" || len(made.Token) < 40 || strings.Contains(made.Config.Hash, made.Token) {
-		t.Errorf("%v, %s", err, out)
-	}
-}
-
 func TestNoDirectory(t *testing.T) {
 	workspace(t)
 	t.Chdir("/")

@@ -15,10 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolserver/toolserver/clients"
-	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain/call"
-	"github.com/toolserver/toolserver/server"
 	"github.com/toolserver/toolserver/upstream"
 )
 
@@ -69,23 +67,6 @@ func configCommand(g *globals) *cobra.Command {
 		}),
 		importCommand(g),
 	)
-}
-
-// tokenCommand makes bearer tokens.
-func tokenCommand(g *globals) *cobra.Command {
-	return group("token", command("new NAME", cobra.NoFileCompletions, func(cmd *cobra.Command, args []string) error {
-		if strings.TrimSpace(args[0]) == "" {
-			return usage(errors.New("NAME must not be empty; usage: " + cmd.UseLine()))
-		}
-		token := app.NewToken()
-		entry := map[string]string{"name": args[0], "hash": server.HashToken(token)}
-		if g.json {
-			return printJSON(cmd.OutOrStdout(), map[string]any{"token": token, "config": entry})
-		}
-		const text = "token: %s\n\nIt is not shown again. Configure its hash:\n\nserver:\n  tokens:\n    - name: %q\n      hash: %s\n"
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), text, token, entry["name"], entry["hash"])
-		return err
-	}))
 }
 
 // trustCommand says that configurations which the server finds may be obeyed.

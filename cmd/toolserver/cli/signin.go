@@ -61,7 +61,7 @@ func authCommand(g *globals, accounts func(*app.App) (*signin.Accounts, error)) 
 	c.dialog.flags(google.Flags())
 	google.Flags().BoolVar(&c.again, "again", false, "sign in although there is a sign-in, for another account or after a change of scopes")
 	google.AddCommand(command("status", nil, c.run(c.status)), command("revoke", nil, c.run(c.revoke)))
-	return group("auth", google)
+	return group("auth", google, authCheck(g))
 }
 
 // run prepares a command and runs it until it is interrupted.
