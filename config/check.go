@@ -75,6 +75,9 @@ func (l *Loaded) check() error {
 	if (l.Server.TLS.Cert == "") != (l.Server.TLS.Key == "") {
 		all = append(all, l.Mistake("server.tls", "set both cert and key; one is missing"))
 	}
+	if tls := l.Server.TLS; tls.ClientCA != "" && tls.Cert == "" || tls.ClientCA == "" && tls.ClientAuth == "require" {
+		all = append(all, l.Mistake("server.tls", "clients can have certificates only where there are cert, key and client_ca"))
+	}
 	_, err := l.Tokens()
 	if e, ok := errors.AsType[*server.TokenError](err); ok {
 		all = append(all, l.Mistake(fmt.Sprintf("server.tokens[%d].%s", e.Index, e.Field), "%s", e.Problem))

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"crypto/x509"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -89,8 +90,10 @@ type Server struct {
 
 // TLS names a certificate.
 type TLS struct {
-	Cert string `yaml:"cert" path:"true"`
-	Key  string `yaml:"key" path:"true"`
+	Cert       string `yaml:"cert" path:"true"`
+	Key        string `yaml:"key" path:"true"`
+	ClientCA   string `yaml:"client_ca" path:"true"`
+	ClientAuth string `yaml:"client_auth" enum:"optional|require"`
 }
 
 // Sandbox is what holds for all tools.
@@ -155,7 +158,7 @@ func Default() Config {
 	return Config{
 		Server: Server{
 			Name: "toolserver", Title: "Toolserver", Description: "Files, commands, the web and other MCP servers, under one policy",
-			WebsiteURL: "https://github.com/toolserver/toolserver", User: "local", Path: "/mcp",
+			WebsiteURL: "https://github.com/toolserver/toolserver", User: "local", Path: "/mcp", TLS: TLS{ClientAuth: "optional"},
 			SessionTTL: 30 * time.Minute, MaxSessions: 10_000, MaxMessage: 64 << 20, MaxInFlight: 1000, Grace: 5 * time.Second,
 		},
 		Auth: identity.DefaultSettings(),
@@ -195,11 +198,11 @@ func overrides(offers map[string]Offer) map[string]domain.Override {
 	return all
 }
 
-// SourceUser is the source of principals that configuration names, and
-// SourceToken that of those it has tokens for.
+// Sources of principals: those that configuration names, those it has tokens for, and those with certificates.
 const (
-	SourceUser  = "user"
-	SourceToken = "token"
+	SourceUser        = "user"
+	SourceToken       = "token"
+	SourceCertificate = "certificate"
 )
 
 // Principal returns what configuration knows of a user.
@@ -209,6 +212,21 @@ func (c *Config) Principal(name string) domain.Principal {
 	if p.ComplianceLevel == "" {
 		p.ComplianceLevel = c.Compliance.Level
 	}
+	return p
+}
+
+// CertificatePrincipal returns whom a certificate is of, with what is known of the user of that name: its first URI, such as a SPIFFE ID,
+// else its first DNS name, else its common name.
+func (c *Config) CertificatePrincipal(cert *x509.Certificate) domain.Principal {
+	name := cert.Subject.CommonName
+	switch {
+	case len(cert.URIs) > 0:
+		name = cert.URIs[0].String()
+	case len(cert.DNSNames) > 0:
+		name = cert.DNSNames[0]
+	}
+	p := c.Principal(name)
+	p.ID, p.Expires = domain.PrincipalID(SourceCertificate, name), cert.NotAfter
 	return p
 }
 
@@ -232,7 +250,9 @@ func (c *Config) Tokens() (*server.Tokens, error) {
 }
 
 // Shared reports whether several people may use the server.
-func (c *Config) Shared() bool { return len(c.Server.Tokens) > 0 || len(c.Auth.Issuers) > 0 }
+func (c *Config) Shared() bool {
+	return len(c.Server.Tokens) > 0 || len(c.Auth.Issuers) > 0 || c.Server.TLS.ClientCA != ""
+}
 
 // Resource returns what access tokens for this server are issued for; empty without a public address.
 func (c *Config) Resource() string { return wellknown.Resource(c.Server.PublicURL, c.Server.Path) }
@@ -242,7 +262,7 @@ func (c *Config) Protected() *wellknown.Protected {
 	if len(c.Auth.Issuers) == 0 {
 		return nil
 	}
-	p := &wellknown.Protected{Scopes: c.Auth.Scopes, ScopePrefix: c.Auth.ScopePrefix, Documentation: c.Auth.Help}
+	p := &wellknown.Protected{Scopes: c.Auth.Scopes, ScopePrefix: c.Auth.ScopePrefix, Documentation: c.Auth.Help, Proofs: c.Auth.Proofs(), Binds: c.Auth.Binds()}
 	for _, i := range c.Auth.Issuers {
 		p.Issuers = append(p.Issuers, i.Issuer)
 	}

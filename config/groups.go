@@ -12,8 +12,8 @@ import (
 // unusedGroups returns a warning for each group that something is for and nobody is in,
 // and for each user that nobody is, with its place.
 func (l *Loaded) unusedGroups() (warnings []string) {
-	if len(l.Auth.Issuers) > 0 {
-		return nil // their tokens say who is in which group
+	if len(l.Auth.Issuers) > 0 || l.Server.TLS.ClientCA != "" {
+		return nil // tokens and certificates say who there is
 	}
 	people := []string{l.Server.User, "anonymous"}
 	var groups []string

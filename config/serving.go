@@ -2,6 +2,7 @@ package config
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -40,6 +41,22 @@ func (l *Loaded) Certificate() (*tls.Certificate, error) {
 		return nil, l.Mistake("server.tls.cert", "%s is not valid before %s; check the clock of this machine", pair.Cert, both.Leaf.NotBefore.Format(time.RFC3339))
 	}
 	return &both, nil
+}
+
+// ClientCAs returns who vouches for certificates of clients, nil if none are asked for.
+func (l *Loaded) ClientCAs() (*x509.CertPool, error) {
+	if l.Server.TLS.ClientCA == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(l.Server.TLS.ClientCA)
+	if err != nil {
+		return nil, l.Mistake("server.tls.client_ca", "%v", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, l.Mistake("server.tls.client_ca", "%s has no certificate in PEM", l.Server.TLS.ClientCA)
+	}
+	return pool, nil
 }
 
 // CheckAddress reports what is wrong with an address to serve HTTP on. None is stdio.

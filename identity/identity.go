@@ -2,6 +2,7 @@ package identity
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/share"
 )
@@ -27,7 +30,12 @@ type Verifier struct {
 	settings Settings
 	resource string
 	issuers  []*issuer
-	verified share.Store[[sha256.Size]byte, domain.Principal]
+	client   func(*url.URL) *http.Client
+	verified share.Store[[sha256.Size]byte, verified]
+	proofs   proofs
+	asking   singleflight.Group // about tokens
+	slots    chan struct{}      // of requests about tokens
+	ending   context.Context
 	now      func() time.Time
 	stop     context.CancelFunc // of requests for keys
 }
@@ -36,8 +44,9 @@ type Verifier struct {
 // address of an authorization server. Keys that the verifier before it has stay known; it may be nil. The caller closes it.
 func New(s Settings, resource string, client func(*url.URL) *http.Client, before *Verifier) *Verifier {
 	ctx, stop := context.WithCancel(context.Background())
-	v := &Verifier{settings: s, resource: resource, now: time.Now, stop: stop}
-	v.verified.MaxEntries, v.verified.MaxAge = maxVerified, s.CacheTTL
+	v := &Verifier{settings: s, resource: resource, now: time.Now, stop: stop, ending: ctx, client: client, slots: make(chan struct{}, maxIntrospects)}
+	v.verified.MaxEntries, v.verified.MaxAge = maxVerified, mostAge
+	v.proofs.used.MaxEntries, v.proofs.used.MaxAge = maxProofs, 2*proofLife
 	for _, settings := range s.Issuers {
 		i := &issuer{Issuer: settings, audiences: settings.Audiences, algs: settings.algorithms()}
 		if len(i.audiences) == 0 {
@@ -106,33 +115,57 @@ func (v *Verifier) names() (all []string) {
 	return all
 }
 
-// Principal returns who has been given a token. The error is a [*Refusal] if it is not good, and else why nobody can say that now.
-func (v *Verifier) Principal(token string) (domain.Principal, error) {
-	switch {
-	case len(token) > maxToken:
+// verified is a token that was found to be good.
+type verified struct {
+	principal domain.Principal
+	bound     confirmation
+	until     time.Time // from when on it is verified again
+}
+
+// Principal returns who has been given a token, if what else the request shows goes with it. The error is a [*Refusal] or [*BadProof] if the
+// token is not good, and else why nobody can say that now.
+func (v *Verifier) Principal(token string, shown *Shown) (domain.Principal, error) {
+	if len(token) > maxToken {
 		return domain.Principal{}, refuse(notValid, "it has more than %d bytes", maxToken)
-	case !compact(token):
-		return domain.Principal{}, refuse(notValid, "it does not have the form of a JWT")
 	}
 	sum := sha256.Sum256([]byte(token))
-	if p, ok := v.verified.Get("", sum); ok {
-		if p.Expired(v.now()) {
-			return domain.Principal{}, refuse(expired, "it has expired")
+	known, ok := v.verified.Get("", sum)
+	if now := v.now(); ok && known.principal.Expired(now) {
+		return domain.Principal{}, refuse(expired, "it has expired")
+	} else if ok = ok && now.Before(known.until); !ok {
+		var err error
+		if known, err = v.verifyAnew(token, sum); err != nil {
+			return domain.Principal{}, err
 		}
-		return p, nil
+		v.verified.Put("", sum, known, 1)
 	}
-	if v.hopeless(token) {
-		return domain.Principal{}, refuse(notValid, "no issuer has the key that it names")
+	if known.bound != (confirmation{}) || v.settings.DPoP == dpopRequire || shown.Scheme != "" && !strings.EqualFold(shown.Scheme, "Bearer") {
+		if err := v.bound(&known.bound, token, shown); err != nil {
+			return domain.Principal{}, err
+		}
 	}
-	from, c, err := v.verify(token)
+	return known.principal, nil
+}
+
+// verifyAnew verifies a token by its signature, or by asking.
+func (v *Verifier) verifyAnew(token string, sum [sha256.Size]byte) (known verified, err error) {
+	var from *issuer
+	var c *claims
+	life := v.settings.CacheTTL
+	switch {
+	case !compact(token):
+		if from, c, err = v.introspect(token, sum); err == nil {
+			life = cmp.Or(from.Introspection.CacheTTL, introspectLife)
+		}
+	case v.hopeless(token):
+		err = refuse(notValid, "no issuer has the key that it names")
+	default:
+		from, c, err = v.verify(token)
+	}
 	if err != nil {
-		return domain.Principal{}, err
+		return known, err
 	}
-	p := v.principal(from, c)
-	if v.settings.CacheTTL > 0 {
-		v.verified.Put("", sum, p, 1)
-	}
-	return p, nil
+	return verified{v.principal(from, c), c.Confirmation, v.now().Add(life)}, nil
 }
 
 // Claims returns what a token says, whether or not it is true, as indented JSON; nil if it does not have the form of a JWT.

@@ -101,7 +101,7 @@ func TestHostileTokens(t *testing.T) {
 		for world, want := range map[*world]string{strict: test.strict, lax: test.lax} {
 			token := test.make(world)
 			for range 2 {
-				p, err := world.verifier.Principal(token)
+				p, err := world.verifier.Principal(token, &Shown{})
 				refused, isRefused := errors.AsType[*Refusal](err)
 				switch {
 				case want == "" && (err != nil || p.ID != world.URL+"#alice"):
@@ -140,7 +140,7 @@ func TestClaims(t *testing.T) {
 		{Issuer{AcceptUntyped: true}, []string{`"scope":`, `"scp":["mcp:execute","b"]`, `"name":"A\nB"`}, nil, []string{"mcp:execute", "b", "mcp:write", "mcp:read"}, "", ""},
 	} {
 		w := newWorld(t, settings, test.issuer)
-		p, err := w.verifier.Principal(w.token(t, test.claims...))
+		p, err := w.verifier.Principal(w.token(t, test.claims...), &Shown{})
 		if err != nil || !p.Scoped || !reflect.DeepEqual(p.Groups, test.groups) || !reflect.DeepEqual(p.Scopes, test.scopes) ||
 			test.name != "" && p.Name != test.name || p.ComplianceLevel != test.level || strings.Contains(p.Name, "\n") {
 			t.Errorf("%v: %+v, %v", test.claims, p, err)
@@ -159,12 +159,12 @@ func TestKeys(t *testing.T) {
 	old, fresh := w.token(t), w.keyring.sign(t, "RS256", `{"alg":"RS256","typ":"at+jwt","kid":"r2"}`, w.payload())
 	is := func(token string, good bool) {
 		t.Helper()
-		if _, err := w.verifier.Principal(token); (err == nil) != good || Unavailable(err) {
+		if _, err := w.verifier.Principal(token, &Shown{}); (err == nil) != good || Unavailable(err) {
 			t.Errorf("%v, want %t", err, good)
 		}
 	}
 	w.down.Store(true)
-	if _, err := w.verifier.Principal(old); !Unavailable(err) || w.verifier.Ready() == nil {
+	if _, err := w.verifier.Principal(old, &Shown{}); !Unavailable(err) || w.verifier.Ready() == nil {
 		t.Errorf("while there are no keys: %v", err)
 	}
 	w.down.Store(false)
@@ -203,12 +203,12 @@ func TestKeys(t *testing.T) {
 // TestSameNames has two issuers call their people the same: they are two.
 func TestSameNames(t *testing.T) {
 	a, b := newWorld(t, DefaultSettings(), Issuer{}), newWorld(t, DefaultSettings(), Issuer{})
-	p, err := a.verifier.Principal(a.token(t))
-	q, err2 := b.verifier.Principal(b.token(t))
+	p, err := a.verifier.Principal(a.token(t), &Shown{})
+	q, err2 := b.verifier.Principal(b.token(t), &Shown{})
 	if err != nil || err2 != nil || p.ID == q.ID || !a.verifier.Knows(p.ID) || a.verifier.Knows(q.ID) || a.verifier.Knows("token:alice") {
 		t.Errorf("%v %v: %q, %q", err, err2, p.ID, q.ID)
 	}
-	if _, err := a.verifier.Principal(b.token(t)); err == nil {
+	if _, err := a.verifier.Principal(b.token(t), &Shown{}); err == nil {
 		t.Error("a token of another issuer")
 	}
 }
@@ -219,7 +219,7 @@ func FuzzPrincipal(f *testing.F) {
 	f.Add(w.token(f))
 	f.Add("a.b.c")
 	f.Fuzz(func(t *testing.T, token string) {
-		if p, err := w.verifier.Principal(token); (err == nil) != (p.ID == w.URL+"#alice") {
+		if p, err := w.verifier.Principal(token, &Shown{}); (err == nil) != (p.ID == w.URL+"#alice") {
 			t.Errorf("%q: %+v, %v", token, p, err)
 		}
 	})
@@ -239,7 +239,7 @@ func BenchmarkPrincipal(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				_, _ = w.verifier.Principal(token)
+				_, _ = w.verifier.Principal(token, &Shown{})
 			}
 		})
 	}

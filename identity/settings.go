@@ -19,30 +19,49 @@ type Settings struct {
 	Scopes      []string            `yaml:"scopes" format:"scope"`
 	StepUp      []string            `yaml:"step_up" format:"scope"`
 	Implies     map[string][]string `yaml:"scope_implies"`
-	ScopePrefix string              `yaml:"scope_prefix"`
+	ScopePrefix string              `yaml:"scope_prefix" template:"-"`
 	Anonymous   []string            `yaml:"anonymous"`
 	CacheTTL    time.Duration       `yaml:"token_cache" min:"0s" max:"1h"`
-	Leeway      time.Duration       `yaml:"leeway" min:"0s" max:"10m"`
-	Help        string              `yaml:"documentation" format:"server_url"`
+	Leeway      time.Duration       `yaml:"leeway" min:"0s" max:"10m" template:"-"`
+	DPoP        string              `yaml:"dpop" enum:"off|accept|require"`
+	Help        string              `yaml:"documentation" format:"server_url" template:"-"`
 }
 
 // Issuer is an authorization server whose tokens are accepted. Names of claims may have dots, which lead into objects.
 type Issuer struct {
-	Issuer        string   `yaml:"issuer" required:"true" format:"issuer"`
-	Audiences     []string `yaml:"audiences"`
-	JWKS          string   `yaml:"jwks_url" format:"issuer_url"`
-	Algorithms    []string `yaml:"algorithms" format:"algorithm"`
-	AcceptUntyped bool     `yaml:"accept_untyped"`
-	GroupsFrom    []string `yaml:"groups_from"`
-	GroupPrefix   string   `yaml:"group_prefix"`
-	NameFrom      []string `yaml:"name_from"`
-	LevelFrom     string   `yaml:"compliance_level_from"`
-	Level         string   `yaml:"compliance_level" format:"level"`
+	Issuer        string        `yaml:"issuer" required:"true" format:"issuer"`
+	Audiences     []string      `yaml:"audiences"`
+	JWKS          string        `yaml:"jwks_url" format:"issuer_url"`
+	Algorithms    []string      `yaml:"algorithms" format:"algorithm"`
+	AcceptUntyped bool          `yaml:"accept_untyped"`
+	GroupsFrom    []string      `yaml:"groups_from"`
+	GroupPrefix   string        `yaml:"group_prefix"`
+	NameFrom      []string      `yaml:"name_from"`
+	LevelFrom     string        `yaml:"compliance_level_from"`
+	Level         string        `yaml:"compliance_level" format:"level"`
+	Introspection Introspection `yaml:"introspection"`
 }
+
+// Whether tokens may or have to be bound to a key of the client (RFC 9449).
+const (
+	dpopOff     = "off"
+	dpopRequire = "require"
+)
+
+// Proofs returns the algorithms that clients may prove with that they have the key of a token; nil if they cannot.
+func (s *Settings) Proofs() []string {
+	if s.DPoP == dpopOff {
+		return nil
+	}
+	return Algorithms()
+}
+
+// Binds reports whether every token has to be bound to a key.
+func (s *Settings) Binds() bool { return s.DPoP == dpopRequire }
 
 // DefaultSettings returns the settings of a configuration that says nothing.
 func DefaultSettings() Settings {
-	return Settings{CacheTTL: 5 * time.Minute, Leeway: time.Minute}
+	return Settings{CacheTTL: 5 * time.Minute, Leeway: time.Minute, DPoP: dpopOff}
 }
 
 // The claims that say who somebody is, unless configuration names others.
@@ -88,6 +107,9 @@ func (s *Settings) Check(resource string) (all []Problem) {
 		seen[i.Issuer] = true
 		if slices.Contains(i.Audiences, "") {
 			all = append(all, Problem{key + "audiences", "has an empty entry"})
+		}
+		if in := i.Introspection; in.ClientID == "" && in != (Introspection{}) {
+			all = append(all, Problem{key + "introspection", "lacks client_id: servers answer clients that they know only"})
 		}
 	}
 	switch {

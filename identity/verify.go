@@ -93,6 +93,8 @@ type claims struct {
 	Nonce    any      `json:"nonce"`
 	Hash     any      `json:"at_hash"`
 
+	Confirmation confirmation `json:"cnf"`
+
 	all map[string]any
 }
 
@@ -169,10 +171,10 @@ func (v *Verifier) verify(token string) (*issuer, *claims, error) {
 	if err := from.signed(&p); err != nil {
 		return nil, nil, err
 	}
-	if err := v.accepts(from, &p); err != nil {
+	if err := from.isAccess(&p); err != nil {
 		return nil, nil, err
 	}
-	return from, c, nil
+	return from, c, v.accepts(from, c)
 }
 
 // signed checks the signature.
@@ -201,20 +203,27 @@ func (i *issuer) signed(p *parsed) error {
 // maxTried is how many keys a token is tried with that does not name one.
 const maxTried = 4
 
-// accepts checks what a good signature does not say: that it is an access token, for this server, and valid now.
-func (v *Verifier) accepts(from *issuer, p *parsed) error {
-	c, now := &p.claims, v.now()
+// isAccess checks that a token is an access token.
+func (i *issuer) isAccess(p *parsed) error {
+	c := &p.claims
 	switch kind := strings.TrimPrefix(strings.ToLower(p.kind), "application/"); {
 	case kind == "at+jwt":
+		return nil
 	case kind != "" && kind != "jwt":
 		return refuse(notValid, "typ is %q: it is no access token", p.kind)
-	case !from.AcceptUntyped:
+	case !i.AcceptUntyped:
 		return refuse(notValid, "typ is %q, not at+jwt (RFC 9068), so it may be an ID token; accept_untyped: true accepts access tokens of such servers", p.kind)
 	case c.Nonce != nil || c.Hash != nil:
 		return refuse(notValid, "it is an ID token: it has nonce or at_hash")
 	case c.Scope == nil && c.Scopes == nil && c.ClientID == "" && c.Party == "":
 		return refuse(notValid, "it may be an ID token: it has neither scope, scp, client_id nor azp")
 	}
+	return nil
+}
+
+// accepts checks that claims are for this server, valid now, and about somebody.
+func (v *Verifier) accepts(from *issuer, c *claims) error {
+	now := v.now()
 	switch {
 	case !slices.ContainsFunc(c.Audience, func(a string) bool { return slices.Contains(from.audiences, a) }):
 		return refuse(foreign, "aud is %q, and this server is %s", []string(c.Audience), strings.Join(from.audiences, " or "))

@@ -275,13 +275,27 @@ func (h *httpHandler) admits(w http.ResponseWriter, r *http.Request, methods str
 		writeError(w, nil, doubled("Authorization"), http.StatusBadRequest)
 		return who, false
 	}
-	credentials := Credentials{r.Header.Get("Authorization"), hostname(r.RemoteAddr)}
+	credentials := h.credentials(r)
 	p, challenge := h.opts.Authenticator.Authenticate(credentials)
 	if challenge != nil {
 		h.refuse(w, r, challenge)
 		return who, false
 	}
 	return caller{p, h.opts.Authenticator, credentials}, true
+}
+
+// credentials returns what a request shows of who makes it.
+func (h *httpHandler) credentials(r *http.Request) Credentials {
+	c := Credentials{Authorization: r.Header.Get("Authorization"), Address: hostname(r.RemoteAddr), Proofs: r.Header.Values("DPoP"), Method: r.Method}
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+		c.Certificate = r.TLS.PeerCertificates[0]
+	}
+	if h.public != nil && len(c.Proofs) > 0 {
+		at := *h.public
+		at.Path = strings.TrimSuffix(at.Path, h.opts.Path) + r.URL.Path // with what a proxy takes away
+		c.URL = at.String()
+	}
+	return c
 }
 
 // refuse answers a request with a challenge.

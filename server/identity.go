@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/x509"
 	"encoding/hex"
 	"fmt"
 	"net/http"
@@ -109,13 +110,13 @@ func (t *Tokens) Empty() bool { return len(t.list) == 0 }
 // Authenticate returns whom the token of a request stands for, or the challenge to answer with. It compares with every token,
 // each in constant time.
 func (t *Tokens) Authenticate(c Credentials) (domain.Principal, *Challenge) {
-	presented, challenge := c.Bearer()
+	scheme, presented, challenge := c.Token()
 	if challenge != nil {
 		return domain.Principal{}, challenge
 	}
 	p, ok := t.Find(presented)
 	switch {
-	case !ok:
+	case !ok || !strings.EqualFold(scheme, "Bearer"):
 		return p, &Challenge{Error: InvalidToken, Description: "the bearer token is not known"}
 	case p.Expired(time.Now()):
 		return p, &Challenge{Error: InvalidToken, Description: "the bearer token has expired"}
@@ -136,17 +137,21 @@ func (t *Tokens) Find(presented string) (p domain.Principal, ok bool) {
 
 // Credentials are what a request shows of who makes it.
 type Credentials struct {
-	Authorization string // the header; empty on stdio
-	Address       string // of the client, without port
+	Authorization string            // the header; empty on stdio
+	Address       string            // of the client, without port
+	Proofs        []string          // the DPoP headers
+	Method, URL   string            // that proofs are for: the URL is public, without query; empty without a public address
+	Certificate   *x509.Certificate // of the client, verified; nil if it has none
+	Again         bool              // of a request that was let in before
 }
 
-// Bearer returns the token that a request presents, or the challenge of one that presents none.
-func (c Credentials) Bearer() (token string, challenge *Challenge) {
-	scheme, presented, _ := strings.Cut(c.Authorization, " ")
-	if presented = strings.TrimSpace(presented); !strings.EqualFold(scheme, "Bearer") || presented == "" {
-		return "", &Challenge{Description: "a bearer token is required"}
+// Token returns the token that a request presents, and how, or the challenge of one that presents none.
+func (c Credentials) Token() (scheme, token string, challenge *Challenge) {
+	scheme, token, _ = strings.Cut(c.Authorization, " ")
+	if token = strings.TrimSpace(token); token == "" || !strings.EqualFold(scheme, "Bearer") && !strings.EqualFold(scheme, "DPoP") {
+		return "", "", &Challenge{Description: "a bearer token is required"}
 	}
-	return presented, nil
+	return scheme, token, nil
 }
 
 // An Authenticator establishes who makes an HTTP request. It is asked at every
@@ -161,6 +166,7 @@ type Authenticator interface {
 const (
 	InvalidToken      = "invalid_token"
 	InsufficientScope = "insufficient_scope"
+	InvalidProof      = "invalid_dpop_proof" // RFC 9449, section 7.1
 )
 
 // Challenge says what is wrong with the credentials of a request, as a
@@ -190,6 +196,9 @@ func (c *Challenge) write(w http.ResponseWriter, realm string, resource *wellkno
 	if c.Error == InsufficientScope {
 		status = http.StatusForbidden
 	}
+	if c.Error == InvalidProof || resource != nil && resource.Binds {
+		header = "DPoP "
+	}
 	parameter := func(name, value string) {
 		if value != "" {
 			header += name + `="` + value + `", `
@@ -207,6 +216,9 @@ func (c *Challenge) write(w http.ResponseWriter, realm string, resource *wellkno
 		scopes = resource.Asked(scopes)
 	}
 	parameter("scope", strings.Join(scopes, " "))
+	if resource != nil && strings.HasPrefix(header, "DPoP") {
+		parameter("algs", strings.Join(resource.Proofs, " "))
+	}
 	if c.Error != "" {
 		parameter("error_description", c.Description)
 	}
@@ -225,6 +237,7 @@ type caller struct {
 // again returns the principal as it is now, and reports whether its credentials
 // are still accepted, and for the same subject.
 func (c caller) again() (domain.Principal, bool) {
+	c.credentials.Again = true
 	now, challenge := c.authenticator.Authenticate(c.credentials)
 	return now, challenge == nil && now.ID == c.principal.ID
 }

@@ -17,6 +17,8 @@ type Protected struct {
 	Scopes        []string // that clients ask for at first
 	ScopePrefix   string   // which they have where they are asked for, and not in tokens
 	Documentation string   // address of a page for people; empty for none
+	Proofs        []string // algorithms with which clients may prove that they have the key of a token; nil if they cannot
+	Binds         bool     // every token has to be bound to a key
 }
 
 // Endpoint returns the public address of the endpoint at a path, nil without a public address.
@@ -73,5 +75,8 @@ func (p *Protected) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Methods       []string `json:"bearer_methods_supported"`
 		Name          string   `json:"resource_name"`
 		Documentation string   `json:"resource_documentation,omitempty"`
-	}{canonical(p.Endpoint), p.Issuers, p.Asked(p.Scopes), []string{"header"}, p.Name, p.Documentation}, "MCP-Protocol-Version")(w, r)
+		Proofs        []string `json:"dpop_signing_alg_values_supported,omitempty"`
+		Binds         bool     `json:"dpop_bound_access_tokens_required,omitempty"`
+	}{canonical(p.Endpoint), p.Issuers, p.Asked(p.Scopes), []string{"header"}, p.Name, p.Documentation,
+		p.Proofs, p.Binds}, "MCP-Protocol-Version")(w, r)
 }

@@ -10,7 +10,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { Client as ClientV2, StreamableHTTPClientTransport as HTTPV2, UnauthorizedError as UnauthorizedV2 } from '@modelcontextprotocol/client';
+import { Client as ClientV2, DpopSession, StreamableHTTPClientTransport as HTTPV2, UnauthorizedError as UnauthorizedV2 } from '@modelcontextprotocol/client';
 import { UnauthorizedError as UnauthorizedV1 } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as HTTPV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -117,7 +117,7 @@ export class Visitor {
       return await work();
     } catch (error) {
       if (!(error instanceof this.how.Unauthorized)) throw error;
-      this.signIns.push(this.wallet.address.searchParams.get('scope').split(' ').filter((scope) => scope !== 'offline_access').sort().join(' ')); // v2 adds that
+      this.signIns.push(this.wallet.address.searchParams.get('scope')?.split(' ').filter((scope) => scope !== 'offline_access').sort().join(' ') ?? ''); // v2 adds that
       const query = await signIn(this.wallet.address, this.login);
       if (query.get('error')) throw new Error(`${query.get('error')}: ${query.get('error_description')}`);
       await this.transport.finishAuth(this.how.finish(query));
@@ -262,6 +262,84 @@ async function requests(report, { world, port, provider, server }) {
   group.close();
 }
 
+// proofs has clients prove that they have the key that their token is bound to.
+async function proofs(report, { world, port, provider }) {
+  const server = await serve(world, port, { auth: { issuers: [{ issuer: provider.issuer }], scopes: ['mcp:read'], dpop: 'accept' } });
+  await server.ready();
+  const group = report.group('proofs', server.log);
+  for (const label of ['sdk v2 legacy', 'sdk v2 auto']) {
+    await group.test(label, async () => {
+      const wallet = new Wallet({ client: { client_id: 'native', issuer: provider.issuer } });
+      wallet.session = DpopSession.create();
+      wallet.dpop = () => wallet.session;
+      const visitor = await new Visitor(clients[label], server.url, wallet, 'alice').connect();
+      assert.equal(wallet.kept.token_type, 'DPoP');
+      assert.match(await visitor.text('read_file', { path: 'notes.txt' }), /alpha/);
+      assert.equal(visitor.trace.filter(({ token }) => token).length, 0, 'never as a bearer token');
+      const { access_token: bound } = wallet.kept;
+      const session = await wallet.session;
+      const prove = (more) => session.buildProof({ htm: 'POST', htu: server.url, accessToken: bound, ...more });
+      const show = (authorization, ...proof) => post(server.url, { headers: { authorization, ...(proof.length && { dpop: proof.join(', ') }) } });
+      const stolen = await show(`Bearer ${bound}`);
+      assert.equal(stolen.status, 401);
+      const proof = await prove();
+      assert.equal((await show(`DPoP ${bound}`, proof)).status, 200);
+      for (const wrong of [[], [proof], [await prove({ htm: 'GET' })], [await prove({ htu: 'https://else.example.com/mcp' })], [await prove({ accessToken: 'x' })], [await prove(), await prove()], ['a.b.c'],
+        [await (await DpopSession.create()).buildProof({ htm: 'POST', htu: server.url, accessToken: bound })]]) {
+        const answer = await show(`DPoP ${bound}`, ...wrong);
+        assert.equal(answer.status, 401, `${wrong}`);
+        assert.match(answer.challenge, /^DPoP error="invalid_dpop_proof", resource_metadata="[^"]+", scope="mcp:read", algs="RS256 ES256 /);
+      }
+      assert.equal((await show(`DPoP ${await token(provider, server.url)}`, await prove())).status, 401, 'a token that is not bound');
+      await visitor.close();
+    });
+  }
+  await group.test('required', async () => {
+    await server.configure({ auth: { issuers: [{ issuer: provider.issuer }], dpop: 'require' } });
+    const good = await token(provider, server.url);
+    let answer;
+    await until(10_000, 'bearer tokens are refused', async () => (answer = await post(server.url, { headers: { authorization: `Bearer ${good}` } })).status === 401);
+    assert.match(answer.challenge, /^DPoP error="invalid_token"/);
+    const metadata = await (await fetch(`http://127.0.0.1:${port}/.well-known/oauth-protected-resource/mcp`)).json();
+    assert.equal(metadata.dpop_bound_access_tokens_required, true);
+  });
+  await server.stop();
+  group.close();
+}
+
+// introspection has a server asked about tokens that say nothing themselves.
+async function introspection(report, { world, port, idp, resource }) {
+  const provider = await provide(idp, resource, 'opaque');
+  const ask = { client_id: 'svc', client_secret: 'svc-secret', cache: '1s' };
+  const server = await serve(world, port, { auth: { issuers: [{ issuer: provider.issuer, introspection: ask }], scopes: ['mcp:read'] } });
+  await server.ready();
+  const group = report.group('introspection', server.log);
+  const status = async (presented) => (await post(server.url, { headers: { authorization: `Bearer ${presented}` } })).status;
+  const opaque = await token(provider, resource);
+  await group.test('a client', async () => {
+    const visitor = await new Visitor(clients['sdk v2 auto'], server.url, new Wallet({ client: { client_id: 'native', issuer: provider.issuer } }), 'alice+eng').connect();
+    assert.ok(!visitor.wallet.kept.access_token.includes('.'));
+    assert.match(await visitor.text('read_file', { path: 'notes.txt' }), /alpha/);
+    await visitor.close();
+  });
+  await group.test('revoked while it is used', async () => {
+    assert.equal(await status(opaque), 200);
+    const revoked = await fetch(`${provider.issuer}/token/revocation`, { method: 'POST', headers: { authorization: `Basic ${btoa('svc:svc-secret')}` }, body: new URLSearchParams({ token: opaque }) });
+    assert.equal(revoked.status, 200);
+    await until(3_000, 'it is refused', async () => (await status(opaque)) === 401);
+  });
+  await group.test('tokens that nobody knows', async () => assert.equal(await status('x'.repeat(43)), 401));
+  await group.test('nobody to ask', async () => {
+    const other = await token(provider, resource);
+    await provider.stop();
+    const begun = Date.now();
+    assert.equal(await status(other), 503);
+    assert.ok(Date.now() - begun < 5_000);
+  });
+  await server.stop();
+  group.close();
+}
+
 // outages restarts the authorization server with other keys, and without it.
 async function outages(report, { world, port, idp, resource, provider }) {
   const group = report.group('outages');
@@ -351,7 +429,9 @@ async function main() {
     }
     await requests(report, { world, port, provider, server });
     await server.stop();
+    await proofs(report, { world, port, provider });
     await outages(report, { world, port, idp, resource, provider });
+    await introspection(report, { world, port, idp, resource });
   } catch (error) {
     report.abandon('identity', error);
   } finally {

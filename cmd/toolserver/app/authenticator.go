@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/identity"
 	"github.com/toolserver/toolserver/server"
@@ -90,27 +91,48 @@ const sourceAnonymous = "anonymous"
 
 // authenticate returns whom the token of a request stands for: one of the configuration, or one that an issuer has made.
 func (now *state) authenticate(c server.Credentials) (domain.Principal, *server.Challenge) {
-	presented, challenge := c.Bearer()
-	if challenge != nil && c.Authorization == "" && len(now.config.Auth.Anonymous) > 0 {
-		return domain.Principal{
-			ID: domain.PrincipalID(sourceAnonymous, c.Address), Name: sourceAnonymous, Anonymous: true, ComplianceLevel: now.config.Compliance.Level,
-		}, nil
+	scheme, presented, challenge := c.Token()
+	if challenge != nil && c.Authorization == "" {
+		if p, ok := now.unsigned(c); ok {
+			return p, nil
+		}
 	}
 	if challenge != nil || now.issued.Empty() {
 		return now.tokens.Authenticate(c)
 	}
-	if p, ok := now.tokens.Find(presented); ok && !p.Expired(time.Now()) {
+	if p, challenge := now.tokens.Authenticate(c); challenge == nil {
 		return p, nil
 	}
-	p, err := now.issued.Principal(presented)
-	switch refused, ok := errors.AsType[*identity.Refusal](err); {
-	case ok:
-		return p, &server.Challenge{Error: server.InvalidToken, Description: refused.Reason, Detail: refused.Error()}
-	case err != nil:
+	shown := identity.Shown{Scheme: scheme, Proofs: c.Proofs, Method: c.Method, URL: c.URL, Before: c.Again}
+	if c.Certificate != nil {
+		shown.Certificate = c.Certificate.Raw
+	}
+	p, err := now.issued.Principal(presented, &shown)
+	switch why := err.(type) {
+	case nil:
+	case *identity.Refusal:
+		return p, &server.Challenge{Error: server.InvalidToken, Description: why.Reason, Detail: why.Error()}
+	case *identity.BadProof:
+		return p, &server.Challenge{Error: server.InvalidProof, Description: why.Reason, Detail: why.Error()}
+	default:
 		return p, &server.Challenge{Unavailable: true, Description: "the token cannot be verified now; try again later", Detail: err.Error()}
 	}
 	p.ComplianceLevel = cmp.Or(p.ComplianceLevel, now.config.Compliance.Level)
 	return p, nil
+}
+
+// unsigned returns who makes a request without a token: whom the client's certificate is of, or nobody in particular, if that is
+// allowed.
+func (now *state) unsigned(c server.Credentials) (domain.Principal, bool) {
+	switch {
+	case c.Certificate != nil:
+		return now.config.CertificatePrincipal(c.Certificate), true
+	case len(now.config.Auth.Anonymous) > 0:
+		return domain.Principal{
+			ID: domain.PrincipalID(sourceAnonymous, c.Address), Name: sourceAnonymous, Anonymous: true, ComplianceLevel: now.config.Compliance.Level,
+		}, true
+	}
+	return domain.Principal{}, false
 }
 
 // Authenticate returns whom a token of an HTTP client stands for. The error says why it stands for nobody.
@@ -153,8 +175,13 @@ func (auth *authenticator) knows(principal string) bool {
 	now := auth.app.now.Load()
 	switch {
 	case auth.required() && auth.app.closed.Load():
-		anonymous := strings.HasPrefix(principal, domain.PrincipalID(sourceAnonymous, "")) && len(now.config.Auth.Anonymous) > 0
-		return anonymous || slices.Contains(now.tokens.Principals(), principal) || now.issued.Knows(principal)
+		if strings.HasPrefix(principal, domain.PrincipalID(sourceAnonymous, "")) {
+			return len(now.config.Auth.Anonymous) > 0
+		}
+		if strings.HasPrefix(principal, domain.PrincipalID(config.SourceCertificate, "")) {
+			return now.config.Server.TLS.ClientCA != ""
+		}
+		return slices.Contains(now.tokens.Principals(), principal) || now.issued.Knows(principal)
 	case auth.insecure:
 		return principal == now.anyone.ID
 	}

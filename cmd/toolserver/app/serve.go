@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	_ "embed"
 	"encoding/base64"
 	"errors"
@@ -213,8 +214,12 @@ func (s *serving) overHTTP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	served := certificate{app: s.App}
-	served.now.Store(cert)
+	clients, err := cfg.ClientCAs()
+	if err != nil {
+		return err
+	}
+	served := certificate{app: s.App, required: cfg.Server.TLS.ClientAuth == "require"}
+	served.use(cert, clients)
 	l, err := net.Listen("tcp", s.HTTP)
 	if err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
@@ -302,21 +307,25 @@ func IsTerminal(stream any) bool {
 
 const certificatePause = 2 * time.Second // between two looks at the files
 
-// certificate is the one for HTTPS, as its files are now.
+// certificate is the one for HTTPS, and who vouches for those of clients, as their files are now.
 type certificate struct {
-	app *App
-	now atomic.Pointer[tls.Certificate]
+	app      *App
+	required bool // clients need one
+	now      atomic.Pointer[tls.Config]
 }
 
 // watch loads the certificate again whenever one of its files has changed, until ctx ends.
 func (c *certificate) watch(ctx context.Context) {
-	look := func() (seen [2]os.FileInfo) {
+	look := func() (seen [3]os.FileInfo) {
 		pair := c.app.Config().Server.TLS
-		seen[0], _ = os.Stat(pair.Cert)
-		seen[1], _ = os.Stat(pair.Key)
+		for i, file := range []string{pair.Cert, pair.Key, pair.ClientCA} {
+			seen[i], _ = os.Stat(file)
+		}
 		return seen
 	}
-	same := func(a, b [2]os.FileInfo) bool { return filewatch.Same(a[0], b[0]) && filewatch.Same(a[1], b[1]) }
+	same := func(a, b [3]os.FileInfo) bool {
+		return filewatch.Same(a[0], b[0]) && filewatch.Same(a[1], b[1]) && filewatch.Same(a[2], b[2])
+	}
 	filewatch.Poll(ctx, certificatePause, look(), look, same, c.renew)
 }
 
@@ -324,17 +333,32 @@ func (c *certificate) watch(ctx context.Context) {
 // yet to be written, changes nothing.
 func (c *certificate) renew() {
 	cert, err := c.app.Config().Certificate()
-	if err != nil || cert == nil {
+	clients, err2 := c.app.Config().ClientCAs()
+	if err = cmp.Or(err, err2); err != nil || cert == nil {
 		c.app.journal.log.Warn("the certificate cannot be used as it is now; the old one stays in use", zap.Error(err))
 		return
 	}
-	c.now.Store(cert)
+	c.use(cert, clients)
 	c.app.journal.log.Info("certificate loaded", zap.Time("expires", cert.Leaf.NotAfter))
 }
 
-func (c *certificate) config() *tls.Config {
-	return &tls.Config{
-		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.now.Load(), nil },
+// use has connections begin with a certificate. Clients with certificates show them at each: no session of TLS is resumed in which
+// another was looked at.
+func (c *certificate) use(cert *tls.Certificate, clients *x509.CertPool) {
+	if cert == nil {
+		return
 	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Certificates: []tls.Certificate{*cert}, ClientCAs: clients,
+		SessionTicketsDisabled: clients != nil}
+	switch {
+	case c.required:
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+	case clients != nil:
+		config.ClientAuth = tls.VerifyClientCertIfGiven
+	}
+	c.now.Store(config)
+}
+
+func (c *certificate) config() *tls.Config {
+	return &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.now.Load(), nil }}
 }

@@ -113,17 +113,17 @@ func (r *checkReport) configuration(cfg *config.Loaded) {
 		loopback := server.IsLoopback(cfg.Server.HTTP)
 		found := cfg.Server.HTTP
 		switch {
-		case len(cfg.Server.Tokens) > 0:
+		case cfg.Shared():
 		case loopback:
 			found += "; no token is configured, so each start creates one"
 		default:
-			found += " is not a loopback address and no token is configured"
+			found += " is not a loopback address and neither tokens nor issuers are configured"
 		}
 		foreign := config.ForeignAddress(cfg.Server.HTTP)
 		if foreign {
 			found = cfg.Server.HTTP + ": no interface of this machine has this address"
 		}
-		r.line(!foreign && (loopback || len(cfg.Server.Tokens) > 0), "http", found)
+		r.line(!foreign && (loopback || cfg.Shared()), "http", found)
 		if l, err := net.Listen("tcp", cfg.Server.HTTP); err == nil {
 			l.Close()
 		} else if !foreign {
@@ -134,7 +134,11 @@ func (r *checkReport) configuration(cfg *config.Loaded) {
 
 // serving checks the files that only serve opens.
 func (r *checkReport) serving(cfg *config.Loaded) {
-	switch cert, err := cfg.Certificate(); {
+	cert, err := cfg.Certificate()
+	if err == nil {
+		_, err = cfg.ClientCAs()
+	}
+	switch {
 	case err != nil:
 		r.line(false, "tls", err.Error())
 	case cert != nil:
