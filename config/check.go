@@ -69,6 +69,7 @@ func (l *Loaded) check() error {
 	for _, m := range l.Web.Search.Check() {
 		all = append(all, l.Mistake(m.Key, "%s", m.Problem))
 	}
+	all = append(all, l.checkProfiles()...)
 	for _, p := range l.Auth.Check(l.Resource()) {
 		all = append(all, l.Mistake("auth."+p.Key, "%s", p.Text))
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/toolserver/toolserver/server/wellknown"
 	"github.com/toolserver/toolserver/tools"
 	"github.com/toolserver/toolserver/tools/anthropic"
+	"github.com/toolserver/toolserver/tools/files"
 	"github.com/toolserver/toolserver/tools/google"
 	"github.com/toolserver/toolserver/tools/linkedin"
 	"github.com/toolserver/toolserver/tools/websearch"
@@ -34,6 +35,7 @@ type Config struct {
 	Roots            []string                     `yaml:"roots" path:"true"`
 	Server           Server                       `yaml:"server"`
 	Auth             identity.Settings            `yaml:"auth"`
+	Profiles         []Profile                    `yaml:"profiles"`
 	ToolSections     ToolSections                 `yaml:"tools"`
 	Tools            map[string]domain.Override   `yaml:"-"` // of ToolSections, what any tool has
 	Sandbox          Sandbox                      `yaml:"sandbox"`
@@ -56,6 +58,8 @@ type Config struct {
 	Logging          Logging                      `yaml:"logging"`
 	Users            map[string]User              `yaml:"users"`
 	Compliance       Compliance                   `yaml:"compliance"`
+
+	Apart []string `yaml:"-"` // of a workspace: directories in which others have theirs
 }
 
 // settings say what the keys mean, also of structs of other packages, and what else people call them.
@@ -295,6 +299,7 @@ func (c *Config) Policy() sandbox.Policy {
 		Owners: declare.Owners(tools.Declared()), WorkingDirectory: c.WorkingDirectory, Roots: c.Roots,
 		StateDirectory: c.stateDirectory(), Proxy: c.Web.Proxy, Settings: c.Sandbox.Settings, Tools: map[string]sandbox.ToolPolicy{},
 	}
+	p.Apart = c.Apart
 	l := c.Sandbox.Limits
 	p.Settings.Limits = sandbox.Limits{Processes: l.Processes, Memory: int64(l.Memory), Disk: int64(l.Disk), OpenFiles: l.OpenFiles, FileSize: int64(l.FileSize)}
 	for _, o := range p.Owners {
@@ -305,6 +310,10 @@ func (c *Config) Policy() sandbox.Policy {
 		if own := policyOf(section); !reflect.DeepEqual(own, sandbox.ToolPolicy{}) { // so that other settings of a tool are no other policy
 			p.Tools[name] = own
 		}
+	}
+	if reads := p.Tools[files.ReadFile]; c.Apart != nil && reads.AllowedPaths == nil { // which commands would list everything without
+		reads.AllowedPaths = append([]string{c.WorkingDirectory}, c.Roots...)
+		p.Tools[files.ReadFile] = reads
 	}
 	return p
 }

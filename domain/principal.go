@@ -113,6 +113,9 @@ func (a Access) Known(name string) (string, bool) {
 	return "", false
 }
 
+// In reports whether p is in one of some groups; everybody is if there are none.
+func (p *Principal) In(groups []string) bool { return inGroup(p.Groups, groups) }
+
 func inGroup(have, want []string) bool {
 	if len(want) == 0 {
 		return true

@@ -114,6 +114,9 @@ func (c *confinement) filesSpec() confine.Spec {
 	for _, dir := range slices.Concat([]string{p.WorkingDirectory, around.lookup("HOME")}, p.Roots, around.path()) {
 		s.Keep = append(s.Keep, pathguard.Real(dir))
 	}
+	for _, dir := range p.Apart {
+		s.Apart = append(s.Apart, pathguard.Real(dir))
+	}
 	if p.Tools[c.owner.Reads].AllowedPaths == nil {
 		s.Read, s.List = append(s.Read, c.scope().unlisted()...), true
 	}

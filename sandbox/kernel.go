@@ -35,6 +35,7 @@ type Kernel struct {
 	programs func() []string // directories that hold programs
 	memory   func() int64    // see DefaultMemory
 
+	parent  *Kernel   // of [Kernel.Fork]; nil for the first
 	probe   sync.Once // sets what follows
 	support confine.Support
 	method  process.Method
@@ -59,6 +60,15 @@ func NewKernel(r *runner.Runner) *Kernel {
 	return k
 }
 
+// Fork returns a kernel layer for another policy that is in force at the same time: it has temporary files and HTTP clients of its own, and
+// the processes of k. Its caller closes it.
+func (k *Kernel) Fork() *Kernel {
+	return &Kernel{
+		runner: k.runner, launcher: k.launcher, children: k.children, proxied: k.proxied, programs: k.programs, memory: k.memory, Left: k.Left,
+		scratch: scratch.New(), network: new(network), parent: k,
+	}
+}
+
 // Close removes the files that commands left in their temporary directory, and closes
 // idle connections.
 func (k *Kernel) Close() error {
@@ -68,6 +78,11 @@ func (k *Kernel) Close() error {
 
 func (k *Kernel) ready() {
 	k.probe.Do(func() {
+		if k.parent != nil {
+			k.parent.ready()
+			k.method, k.worse, k.support = k.parent.method, k.parent.worse, k.parent.support
+			return
+		}
 		k.method, k.worse = k.launcher.Method()
 		k.support = confine.Probe()
 		k.support.PIDNamespace = k.method == process.MethodNamespace

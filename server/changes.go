@@ -67,11 +67,17 @@ func (h *hub) changed(c change) {
 }
 
 // publish passes on what has changed with the catalog that is in force now.
-func (s *Server) publish(c domain.Change) {
+func (s *Server) publish(c domain.Change) { s.Publish("", c) }
+
+// Publish does so for a principal, by its ID, or for all if that is empty.
+func (s *Server) Publish(owner string, c domain.Change) {
 	s.hub.mu.Lock()
 	listeners := slices.Collect(maps.Keys(s.hub.listeners)) // sessions begin and end while files are opened
 	s.hub.mu.Unlock()
 	for _, l := range listeners {
+		if owner != "" && l.owner != owner {
+			continue
+		}
 		l.revise()
 		for i, changed := range []bool{c.Tools, c.Resources, c.Prompts} {
 			if changed {
@@ -80,6 +86,18 @@ func (s *Server) publish(c domain.Change) {
 		}
 		l.wakeUp() // even without: its credentials may no longer be accepted
 	}
+}
+
+// Watches reports whether a principal, by its ID, has subscribed to documents.
+func (s *Server) Watches(owner string) bool {
+	s.hub.mu.Lock()
+	listeners := slices.Collect(maps.Keys(s.hub.listeners))
+	s.hub.mu.Unlock()
+	return slices.ContainsFunc(listeners, func(l *listener) bool {
+		l.watching.Lock()
+		defer l.watching.Unlock()
+		return l.owner == owner && len(l.watched) > 0
+	})
 }
 
 // listener collects the changes that a session or a subscription is notified of:
@@ -179,7 +197,7 @@ func (l *listener) refresh(who *caller) bool {
 	if !ok {
 		return false
 	}
-	if l.server.exec.Registry.Catalog().Private() &&
+	if l.server.exec.CatalogOf(now).Private() &&
 		(!slices.Equal(now.Groups, who.principal.Groups) || now.ComplianceLevel != who.principal.ComplianceLevel) {
 		for _, list := range listsChanged {
 			l.addList(list)
@@ -229,7 +247,7 @@ func (l *listener) subscribe(who caller, uri string) error {
 	case !l.server.watches.TryAcquire(l.owner, 1):
 		return busyWith("subscriptions")
 	}
-	return l.watch(l.server.exec.Registry.Catalog(), who, who.principal, uri)
+	return l.watch(l.server.exec.CatalogOf(who.principal), who, who.principal, uri)
 }
 
 // watch begins a subscription, which a catalog may not have a resource for. The
@@ -278,9 +296,9 @@ func (l *listener) end(uri string) {
 func (l *listener) revise() {
 	l.watching.Lock()
 	defer l.watching.Unlock()
-	c := l.server.exec.Registry.Catalog()
 	for uri, w := range l.watched {
 		p, ok := w.who.again()
+		c := l.server.exec.CatalogOf(p)
 		if ok {
 			if r, _, err := c.FindResource(p, uri); err == nil && r == w.resource {
 				continue

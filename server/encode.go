@@ -30,7 +30,7 @@ func (in *incoming) encoder() encoder {
 	if in.method == mcp.MethodServerDiscover {
 		info = in.server.about
 	}
-	return encoder{in.meta.modern, in.domain().ClaudeCode(), info, in.server.exec.Registry.Catalog()}
+	return encoder{in.meta.modern, in.domain().ClaudeCode(), info, in.server.exec.CatalogOf(in.domain().Principal)}
 }
 
 // result appends a CallToolResult. Text goes to the wire from where the
@@ -159,12 +159,16 @@ func (x *exchange) list() (reply, error) {
 	if err := x.server.exec.CountList(x.domain(), x.Method); err != nil {
 		return nil, err
 	}
-	catalog := x.server.exec.Registry.Catalog()
+	registry, err := x.server.exec.RegistryOf(x.domain().Principal)
+	if err != nil {
+		return nil, err
+	}
+	catalog := registry.Catalog()
 	switch x.method {
 	case mcp.MethodResourcesList:
-		catalog = x.server.exec.Registry.Look(x.ctx, domain.GlanceTime) // has skills, and much else, which must not wait for them
+		catalog = registry.Look(x.ctx, domain.GlanceTime) // has skills, and much else, which must not wait for them
 	case methodSkillsList:
-		catalog = x.server.exec.Registry.Look(x.ctx, domain.LookTime)
+		catalog = registry.Look(x.ctx, domain.LookTime)
 	}
 	items, next, err := x.items(catalog, cursor)
 	return func(b []byte) []byte {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/share"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
@@ -42,7 +43,7 @@ func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, who caller) {
 	msg, err := parse(body)
 	modern := false
 	if err == nil {
-		modern, err = h.modernPost(r, msg)
+		modern, err = h.modernPost(r, who.principal, msg)
 	}
 	switch {
 	case err != nil:
@@ -76,7 +77,7 @@ func isJSON(contentType string) bool {
 
 // modernPost reports whether a message belongs to the protocol version without sessions, and
 // checks the headers that version requires (SEP-2243).
-func (h *httpHandler) modernPost(r *http.Request, msg *message) (bool, *jsonrpc.Error) {
+func (h *httpHandler) modernPost(r *http.Request, p domain.Principal, msg *message) (bool, *jsonrpc.Error) {
 	header := r.Header.Get(mcp.HeaderProtocolVersion)
 	meta := &msg.meta
 	if !meta.modern && !mcp.IsModernProtocol(header) {
@@ -101,12 +102,12 @@ func (h *httpHandler) modernPost(r *http.Request, msg *message) (bool, *jsonrpc.
 	if wrong := meta.check(); wrong != nil {
 		return true, wrong
 	}
-	return true, h.server.checkHeaders(r.Header, msg)
+	return true, h.server.checkHeaders(r.Header, p, msg)
 }
 
 // checkHeaders holds the headers that repeat parts of a request to those parts
 // (SEP-2243), so that proxies can go by them.
-func (s *Server) checkHeaders(header http.Header, msg *message) *jsonrpc.Error {
+func (s *Server) checkHeaders(header http.Header, p domain.Principal, msg *message) *jsonrpc.Error {
 	name, named := "", mcp.MethodRequiresNameHeader(mcp.MCPMethod(msg.Method))
 	place, extends := extensionOf(msg.Method)
 	if named = named || extends && extensions[place].header != ""; named {
@@ -141,14 +142,14 @@ func (s *Server) checkHeaders(header http.Header, msg *message) *jsonrpc.Error {
 		}
 	}
 	if msg.method == mcp.MethodToolsCall && named {
-		return s.checkParamHeaders(header, name, msg.arguments)
+		return s.checkParamHeaders(header, p, name, msg.arguments)
 	}
 	return nil
 }
 
 // checkParamHeaders does the same for arguments whose schema names a header.
-func (s *Server) checkParamHeaders(header http.Header, tool string, arguments json.RawMessage) *jsonrpc.Error {
-	t, ok := s.exec.Registry.Get(tool)
+func (s *Server) checkParamHeaders(header http.Header, p domain.Principal, tool string, arguments json.RawMessage) *jsonrpc.Error {
+	t, ok := s.exec.CatalogOf(p).Tool(tool)
 	if !ok {
 		return nil
 	}
@@ -221,7 +222,7 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 		out.begins = ses.id
 	}
 	if msg.method == mcp.MethodToolsCall {
-		out.limited = who.principal.ID
+		out.limited = &who.principal
 	}
 	ctx := r.Context()
 	if isRequest && ses.handshake().version == mcp.ProtocolVersion20251125 {

@@ -27,10 +27,10 @@ type httpSink struct {
 	canJSON   bool // the client takes a document
 	modern    bool // errors have HTTP statuses of their own
 	server    *Server
-	kept      *replay // what the client may ask for again; nil for nothing
-	lost      bool    // the client does not read; guarded by mu
-	begins    string  // ID of the session that a result begins; empty for none
-	limited   string  // the principal whose limits the answer states; empty for none
+	kept      *replay           // what the client may ask for again; nil for nothing
+	lost      bool              // the client does not read; guarded by mu
+	begins    string            // ID of the session that a result begins; empty for none
+	limited   *domain.Principal // whose limits the answer states; nil for nobody
 
 	mu        sync.Mutex
 	streaming bool
@@ -104,8 +104,8 @@ func (s *httpSink) answer(msg []byte, code int) {
 		s.event(msg)
 		return
 	}
-	if s.limited != "" {
-		s.server.addLimits(s.w.Header(), s.limited, code)
+	if s.limited != nil {
+		s.server.addLimits(s.w.Header(), *s.limited, code)
 	}
 	if code == int(domain.CodeTimeout) {
 		// The handler may still be running although it has been answered for. Until
@@ -134,8 +134,8 @@ func (s *httpSink) start() {
 	}
 	s.streaming = true
 	h := s.w.Header()
-	if s.limited != "" {
-		s.server.addLimits(h, s.limited, 0)
+	if s.limited != nil {
+		s.server.addLimits(h, *s.limited, 0)
 	}
 	eventHeaders(h)
 	s.w.WriteHeader(http.StatusOK)
@@ -193,7 +193,7 @@ func (s *httpSink) write(b []byte) {
 
 // addLimits adds to the answer of a call how much its principal may call
 // (draft-ietf-httpapi-ratelimit-headers-11), and when again if this one was too much.
-func (s *Server) addLimits(header http.Header, principal string, code int) {
+func (s *Server) addLimits(header http.Header, principal domain.Principal, code int) {
 	rate, limited := s.exec.Rate(principal)
 	if !limited {
 		return

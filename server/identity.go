@@ -248,7 +248,7 @@ func (h *httpHandler) needs(who caller, msg *message) *Challenge {
 	switch {
 	case msg.method == mcp.MethodToolsCall && (p.Scoped || p.Anonymous):
 		tool, _ := rawjson.String(msg.name)
-		scopes, lacks := h.server.exec.Registry.Catalog().Lacks(*p, tool)
+		scopes, lacks := h.server.exec.CatalogOf(*p).Lacks(*p, tool)
 		switch {
 		case !lacks:
 		case p.Anonymous:

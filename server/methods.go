@@ -94,7 +94,12 @@ func (x *exchange) aboutSkills() {
 		x.finish(nil, err)
 		return
 	}
-	registry, p := x.server.exec.Registry, x.domain().Principal
+	p := x.domain().Principal
+	registry, broken := x.server.exec.RegistryOf(p)
+	if broken != nil {
+		x.finish(nil, broken)
+		return
+	}
 	var members []byte
 	x.server.exec.Ask(x.ctx, string(x.method), x.domain(), &x.peer, uri, func(ctx context.Context) error {
 		if x.method == methodSkillsGet {

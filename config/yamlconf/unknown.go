@@ -2,6 +2,7 @@ package yamlconf
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,7 +54,7 @@ func (d *decoder) elsewhere(word string, t *structschema.Type) (keys []string, h
 		for _, s := range level {
 			top, _, _ := strings.Cut(s.path, ".")
 			named, ok := nearest.Called(word, s.t.Named())
-			if ok && s.path != "" && !seen[top+"."+named.Name] && len(keys) < maxMeant {
+			if ok && s.path != "" && !seen[top+"."+named.Name] {
 				seen[top+"."+named.Name] = true
 				keys, help = append(keys, join(s.path, named.Name)), cmp.Or(help, named.Hint)
 			}
@@ -65,7 +66,11 @@ func (d *decoder) elsewhere(word string, t *structschema.Type) (keys []string, h
 		}
 		level = below
 	}
-	return keys, help
+	once := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return strings.Contains(key, "[]") })
+	if len(once) > 0 { // what items of lists have of it is the exception
+		keys = once
+	}
+	return keys[:min(len(keys), maxMeant)], help
 }
 
 // sections returns the structs that the value of a field has.

@@ -12,6 +12,9 @@ func (c *Call) admit(ctx context.Context) error {
 	if err := c.exec.rates.count(c.owner(), c.Name, c.catalog.Settings.Limits.RatePerMinute, c.Record.Start); err != nil {
 		return err
 	}
+	if c.broken != nil {
+		return c.broken
+	}
 	if err := c.find(c); err != nil {
 		return err
 	}

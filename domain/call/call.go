@@ -25,9 +25,12 @@ type Call struct {
 	Raw     json.RawMessage // arguments of a tool, as they came
 	Record  Record
 
-	exec    *Executor
-	catalog *domain.Catalog
-	client  Client
+	exec     *Executor
+	registry *domain.Registry
+	catalog  *domain.Catalog
+	base     *domain.Catalog // that of all, if the registry is another one, which has what that offers, too; else nil
+	client   Client
+	broken   error // why the registry could not be had
 
 	find  func(*Call) error                             // finds the item, if the principal may use it, and sets
 	check func(*Call) error                             // what validates the arguments, nil for nothing,
@@ -61,7 +64,10 @@ type outcome struct {
 func (c *Call) start(ctx context.Context) {
 	defer func() {
 		c.held.give(c.owner())
-		c.exec.Registry.Release(c.catalog) // its sources may be closed from now on
+		c.registry.Release(c.catalog) // its sources may be closed from now on
+		if c.base != nil {
+			c.exec.Registry.Release(c.base)
+		}
 	}()
 	var out outcome
 	err := c.admit(ctx)
@@ -94,7 +100,7 @@ func CallTool(ctx context.Context, name string, args json.RawMessage) (domain.To
 	}
 	c := &Call{
 		Method: outer.Method, Name: brief.Name(name), Session: outer.Session, Raw: args,
-		exec: outer.exec, catalog: outer.catalog, client: outer.client, outer: outer,
+		exec: outer.exec, registry: outer.registry, catalog: outer.catalog, client: outer.client, outer: outer,
 	}
 	out, err := c.within(ctx)
 	if err != nil && !isInputRequired(err) {

@@ -27,7 +27,10 @@ import (
 // commands, and have no other way out.
 type Executor struct {
 	Registry *domain.Registry
-	Results  *ResultStore
+	// Workspace returns the registry of a principal who has one of their own, and nil for who has not. The error says why it cannot be had. It
+	// may be nil, and is set before the first call.
+	Workspace func(domain.Principal) (*domain.Registry, error)
+	Results   *ResultStore
 
 	// Begun is called before the handler of a call runs that may have an effect, with the record as far as it
 	// goes. It is nil, or set before the first call.
@@ -135,7 +138,7 @@ func (e *Executor) ReadResource(ctx context.Context, s domain.Session, client Cl
 	c.find = func(c *Call) error {
 		r, at, err := c.catalog.FindResource(s.Principal, uri)
 		if strings.HasPrefix(uri, domain.SkillScheme) && (err != nil || r.URI != uri) { // of a skill that nobody has asked for yet
-			r, at, err = e.Registry.Look(ctx, domain.LookTime).FindResource(s.Principal, uri)
+			r, at, err = c.registry.Look(ctx, domain.LookTime).FindResource(s.Principal, uri)
 		}
 		if err != nil {
 			return err
@@ -211,11 +214,33 @@ const minListRate = 60
 // CountList counts a request that is answered without a call, such as one for a
 // list or a subscription, against a rate of its own. The error is an [*Error].
 func (e *Executor) CountList(s domain.Session, method string) error {
-	perMinute := e.Registry.Catalog().Settings.Limits.RatePerMinute
+	perMinute := e.CatalogOf(s.Principal).Settings.Limits.RatePerMinute
 	if perMinute <= 0 {
 		return nil
 	}
 	return e.rates.count("list\x00"+s.Principal.ID, method, max(perMinute, minListRate), time.Now())
+}
+
+// RegistryOf returns what a principal is offered. After an error, that is nothing.
+func (e *Executor) RegistryOf(p domain.Principal) (*domain.Registry, error) {
+	if e.Workspace == nil {
+		return e.Registry, nil
+	}
+	r, err := e.Workspace(p)
+	switch {
+	case err != nil:
+		none, _ := domain.NewRegistry() // without tools, none is wrong
+		return none, &domain.Error{Code: domain.CodeExecutionFailed, Message: err.Error(), Hint: "Ask the operator of this server."}
+	case r == nil:
+		r = e.Registry
+	}
+	return r, nil
+}
+
+// CatalogOf returns what a principal is offered now; nothing if that cannot be had.
+func (e *Executor) CatalogOf(p domain.Principal) *domain.Catalog {
+	r, _ := e.RegistryOf(p)
+	return r.Catalog()
 }
 
 // newCall returns a call that is named after its method until its item is found.
@@ -223,11 +248,16 @@ func (e *Executor) newCall(method string, s domain.Session, client Client, done 
 	if client == nil {
 		client = ProgressFunc(nil)
 	}
-	catalog := e.Registry.Acquire()
+	registry, broken := e.RegistryOf(s.Principal)
+	catalog := registry.Acquire()
 	id := strconv.AppendUint(append(make([]byte, 0, 24), e.idPrefix...), e.lastID.Add(1), 32)
-	return &Call{
-		Method: method, Name: method, Session: s, exec: e, catalog: catalog, client: client, done: done,
+	c := &Call{
+		Method: method, Name: method, Session: s, exec: e, registry: registry, catalog: catalog, client: client, done: done, broken: broken,
 		limit:  catalog.Settings.Limits.DefaultTimeout,
 		Record: Record{ID: string(id), Tool: method, Principal: s.Principal.ID, Session: s.ID, Client: s.Client, Start: time.Now(), redactor: &catalog.Redactor},
 	}
+	if registry != e.Registry {
+		c.base = e.Registry.Acquire()
+	}
+	return c
 }

@@ -57,16 +57,15 @@ type Rate struct {
 	Whole     int // seconds until there are PerMinute
 }
 
-// Rate returns how much a principal, by its ID, may call now. It returns false if
-// there is no limit.
-func (e *Executor) Rate(principal string) (Rate, bool) {
-	perMinute := e.Registry.Catalog().Settings.Limits.RatePerMinute
+// Rate returns how much a principal may call now. It returns false if there is no limit.
+func (e *Executor) Rate(p domain.Principal) (Rate, bool) {
+	perMinute := e.CatalogOf(p).Settings.Limits.RatePerMinute
 	if perMinute <= 0 {
 		return Rate{}, false
 	}
 	left := float64(perMinute)
 	e.rates.mu.Lock()
-	if l, ok := e.rates.limiters.Get(principal, ""); ok {
+	if l, ok := e.rates.limiters.Get(p.ID, ""); ok {
 		left = min(l.Tokens(), left)
 	}
 	e.rates.mu.Unlock()

@@ -149,7 +149,7 @@ func (p *plan) mountTemp(tree int) error {
 	}
 	for _, m := range p.mounts {
 		if m.kind == mountWrite || m.kind == mountData || m.kind == mountRead {
-			if err := makePoint(tree, m.path); err != nil {
+			if err := makePoint(tree, temporary, m.path); err != nil {
 				return fmt.Errorf("make a mount point for %s: %w", m.path, err)
 			}
 		}
@@ -160,10 +160,10 @@ func (p *plan) mountTemp(tree int) error {
 // temporary is the directory for temporary files of the system.
 const temporary = "/tmp"
 
-// makePoint makes what a path below temporary is mounted on, in the tree that will be
+// makePoint makes what a path below another is mounted on, in the tree that will be
 // there. Nothing that a command put in the way is followed.
-func makePoint(tree int, path string) error {
-	rest, below := strings.CutPrefix(path, temporary+"/")
+func makePoint(tree int, top, path string) error {
+	rest, below := strings.CutPrefix(path, top+"/")
 	if !below {
 		return nil
 	}
@@ -205,6 +205,7 @@ var attributes = map[mountKind]unix.MountAttr{
 	mountRead:     {Attr_set: unix.MOUNT_ATTR_RDONLY},
 	mountReadOnly: {Attr_set: unix.MOUNT_ATTR_RDONLY},
 	mountHidden:   {Attr_set: harmless},
+	mountApart:    {Attr_set: harmless},
 }
 
 // put mounts the tree on the path, or what belongs there if it is -1.
@@ -221,6 +222,10 @@ func (p *plan) put(m mount, tree int) error {
 		case mountHidden:
 			if tree, err = nothing(at); err != nil {
 				err = fmt.Errorf("hide %s: %w", m.path, err)
+			}
+		case mountApart:
+			if tree, err = p.apart(m.path); err != nil {
+				err = fmt.Errorf("set %s apart: %w", m.path, err)
 			}
 		default:
 			tree, err = cloneFd(at, m.path)
@@ -250,6 +255,22 @@ func nothing(at int) (tree int, err error) {
 		return newFileSystem("tmpfs", harmless, [2]string{"mode", "0"}, [2]string{"size", "4k"}, [2]string{"nr_inodes", "1"})
 	}
 	return cloneTree(os.DevNull)
+}
+
+// apart returns a directory that has nothing but what is mounted below a path.
+func (p *plan) apart(path string) (tree int, err error) {
+	if tree, err = newFileSystem("tmpfs", harmless&^unix.MOUNT_ATTR_RDONLY, [2]string{"mode", "711"}, [2]string{"size", "64k"}); err != nil {
+		return -1, err
+	}
+	for _, m := range p.mounts {
+		if m.kind != mountHidden && m.kind != mountApart {
+			if err := makePoint(tree, path, m.path); err != nil {
+				unix.Close(tree)
+				return -1, fmt.Errorf("make a mount point for %s: %w", m.path, err)
+			}
+		}
+	}
+	return tree, nil
 }
 
 func cloneTree(path string) (int, error) {

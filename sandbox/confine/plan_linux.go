@@ -59,11 +59,12 @@ const (
 	mountExec                          // itself, and what is in it can be run
 	mountReadOnly                      // itself, read-only
 	mountHidden                        // nothing
+	mountApart                         // nothing but what is mounted below it
 )
 
 // needsMounts says whether the plan asks for what only a mount namespace does.
 func (p *plan) needsMounts() bool {
-	return slices.ContainsFunc(p.mounts, func(m mount) bool { return m.kind == mountReadOnly || m.kind == mountHidden })
+	return slices.ContainsFunc(p.mounts, func(m mount) bool { return m.kind == mountReadOnly || m.kind == mountHidden || m.kind == mountApart })
 }
 
 // services says whether the command may connect to the sockets of the machine.
@@ -120,7 +121,7 @@ func decodePlan(b []byte) (*plan, error) {
 			return nil, errPlan
 		case i < p.Grants:
 			p.grants = append(p.grants, grant{rights(code), path})
-		case code == 0 || code > uint64(mountHidden):
+		case code == 0 || code > uint64(mountApart):
 			return nil, errPlan
 		default:
 			p.mounts = append(p.mounts, mount{mountKind(code), path})

@@ -155,6 +155,7 @@ func (s Spec) Missing(have Support) []Gap {
 	add(s.Limits != (Limits{}) && !have.StopAtStart, "the limits", "a command cannot be stopped before it runs", helpStop)
 	for _, m := range p.mounts {
 		why, help := noMounts+", and Landlock cannot subtract", "allow paths beside it instead; or "+helpMountNS
+		add(without && m.kind == mountApart, "that names of what others have in "+m.path+" are hidden", noMounts, helpMountNS)
 		add(without && m.kind == mountHidden, "that "+m.path+" is hidden inside a path that is allowed", why, help)
 		add(without && m.kind == mountReadOnly, "that "+m.path+" is read-only inside a path that may be written", why, help)
 	}

@@ -237,7 +237,11 @@ func (p *plan) layMounts() {
 		}
 	}
 	if p.Temp != "" {
-		p.layTemp(kinds)
+		p.layBelow(kinds, temporary)
+	}
+	for _, path := range p.Apart {
+		p.layBelow(kinds, path)
+		kinds[path] = mountApart
 	}
 	for path, kind := range kinds {
 		p.mounts = append(p.mounts, mount{kind, path})
@@ -247,17 +251,17 @@ func (p *plan) layMounts() {
 	})
 }
 
-// layTemp keeps what the lists name below the /tmp of the system where it is, and has
-// commands not move it.
-func (p *plan) layTemp(kinds map[string]mountKind) {
+// layBelow keeps what the lists name below a directory that is another one for the command, such as the /tmp of the system, where it is,
+// and has commands not move it.
+func (p *plan) layBelow(kinds map[string]mountKind, top string) {
 	for _, path := range slices.Concat(p.Read, p.Write, p.Exec, p.ExecDirs, p.Keep) {
-		if !strings.HasPrefix(path, temporary+"/") || kinds[path] == 0 && inAny(path, p.Write) {
+		if !strings.HasPrefix(path, top+"/") || kinds[path] == 0 && inAny(path, p.Write) {
 			continue
 		}
 		if kinds[path] == 0 || kinds[path] == mountPin && !inAny(path, p.Write) {
 			kinds[path] = mountRead
 		}
-		for dir := filepath.Dir(path); dir != temporary; dir = filepath.Dir(dir) {
+		for dir := filepath.Dir(path); dir != top; dir = filepath.Dir(dir) {
 			if kinds[dir] == 0 {
 				kinds[dir] = mountPin
 			}

@@ -48,6 +48,9 @@ type Spec struct {
 	// sees what the lists name, and Keep, which it may read.
 	Temp string
 	Keep []string `json:"-"`
+	// Apart are directories of which the command sees what Read and Write name below
+	// them. It requires mounts.
+	Apart []string `json:"-"`
 	// Network is what the command may reach.
 	Network Network
 	// UnixSockets allows to connect to the sockets of services on this machine,

@@ -38,7 +38,7 @@ export async function provide(port, resource, ...more) {
 // serve starts a server that accepts the tokens of issuers, without waiting until it is ready.
 export async function serve(world, port, settings) {
   const url = `http://127.0.0.1:${port}/mcp`;
-  const configure = ({ server = {}, ...more }) => world.configure({ server: { public_url: `http://127.0.0.1:${port}`, allowed_origins: ['https://app.example.com'], ...server }, ...more });
+  const configure = ({ server = {}, ...more }) => world.configure({ server: { public_url: `http://127.0.0.1:${port}`, allowed_origins: ['https://app.example.com'], ...server }, profiles: [{ name: 'all', shared: true }], ...more });
   await configure(settings);
   const child = start(binary, ['serve', '--http', `127.0.0.1:${port}`, '--config', world.config], { cwd: world.work, env: world.env, stdio: ['ignore', 'ignore', 'pipe'] });
   let log = '';

@@ -79,6 +79,8 @@ type App struct {
 	kernel   *sandbox.Kernel
 	selector *jq.Selector
 
+	workspaces *workspaces
+
 	mu       sync.Mutex // held while a configuration is applied
 	families tools.Families
 	secrets  []string // besides those of the configuration
@@ -92,12 +94,13 @@ type inForce struct{ now atomic.Pointer[state] }
 
 // state is what is in force of a configuration, except what the registry has.
 type state struct {
-	config *config.Loaded
-	tokens *server.Tokens
-	issued *identity.Verifier // of tokens that others issue
-	user   domain.Principal   // the caller on stdio and the command line
-	anyone domain.Principal   // the caller over HTTP without authentication
-	box    *tools.Sandbox
+	config   *config.Loaded
+	tokens   *server.Tokens
+	issued   *identity.Verifier // of tokens that others issue
+	settings domain.Settings    // of the executor
+	user     domain.Principal   // the caller on stdio and the command line
+	anyone   domain.Principal   // the caller over HTTP without authentication
+	box      *tools.Sandbox
 
 	warnings []string // about the configuration
 }
@@ -127,6 +130,7 @@ func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
 		launcher: process.NewLauncher(process.Options{Supervisor: self, Wrap: confine.Wrap}),
 	}
 	a.serving.Store(&serving{})
+	a.workspaces = &workspaces{app: a, idle: idleTime, byID: map[string]*workspace{}, retired: map[*workspace]*time.Timer{}}
 	a.results.Unnamed = func() (*os.File, error) { return osfile.Unnamed("") }
 	a.runner = runner.New(a.launcher, runner.Options{})
 	a.kernel = sandbox.NewKernel(a.runner)
@@ -136,6 +140,10 @@ func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
 	a.journal = &journal{inForce: a.inForce, log: log, plain: log, registry: registry}
 	a.Servers = &Servers{inForce: a.inForce, registry: registry, others: program.Sources}
 	a.exec = call.NewExecutor(registry, a.results, cfg.Executor(cfg.Secrets), a.journal.call)
+	if program.HTTP {
+		a.exec.Workspace = a.workspaces.registryOf
+		registry.OnChange(func(domain.Change) { a.workspaces.refresh() })
+	}
 	if cfg.Logging.Record {
 		a.exec.Begun = a.journal.keep(cfg, program.Version, a.started)
 	}
@@ -159,6 +167,7 @@ func (a *App) programSource() domain.Source {
 // Close terminates the commands that still run and releases what is kept.
 func (a *App) Close() {
 	a.runner.Close()
+	a.workspaces.close()
 	a.exec.Registry.Close()
 	if now := a.now.Load(); now != nil {
 		now.issued.Close()
@@ -187,7 +196,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 	if err != nil {
 		return err
 	}
-	update, err := a.families.Prepare(a.deps(cfg, box))
+	update, err := a.families.Prepare(a.deps(cfg, box, a.exec.Registry))
 	if err != nil {
 		return err
 	}
@@ -208,12 +217,12 @@ func (a *App) apply(cfg *config.Loaded) error {
 		a.journal.log.Error("commands may write where the user's configuration and trust are kept, and what is there now could not be noted", zap.Error(err))
 	}
 	issued, other := a.verifier(cfg)
-	before := a.now.Swap(&state{cfg, tokens, issued, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box, warnings})
+	settings := a.settings(cfg)
+	before := a.now.Swap(&state{cfg, tokens, issued, settings, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box, warnings})
 	box.TakeEffect()
 	if issued.Start(); before != nil && other {
 		before.issued.Close()
 	}
-	settings := a.settings(cfg)
 	revision := domain.Revision{Settings: &settings, Add: update.Changed}
 	if a.Servers.attached {
 		revision.Add, revision.Remove = append(revision.Add, servers.Changed...), servers.Removed
@@ -221,6 +230,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 	a.exec.Registry.Apply(revision)
 	update.Commit()
 	servers.Commit()
+	a.workspaces.refresh() // with the servers that there are now
 	if s := a.serving.Load(); s.server != nil {
 		s.server.ErrorsAsResults.Store(cmp.Or(s.Errors, cfg.Errors) == "result")
 		s.server.Offer(a.protocol(cfg))
@@ -274,11 +284,11 @@ func (a *App) protocol(cfg *config.Loaded) server.Protocol {
 }
 
 // deps returns what the built-in families are made from.
-func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
+func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox, registry *domain.Registry) tools.Deps {
 	_, noShell := process.Shell()
 	return tools.Deps{
 		Server: tools.Server{
-			Results: a.results, Selector: a.selector, Catalog: a.exec.Registry.Catalog, Callable: a.told, Host: a.host(cfg), OpenBrowser: a.openBrowser,
+			Results: a.results, Selector: a.selector, Catalog: registry.Catalog, Callable: a.told, Host: a.host(cfg), OpenBrowser: a.openBrowser,
 			Status: resources.Server{
 				Config:        func() (string, error) { return string(a.now.Load().config.Show()), nil },
 				ConfigChanged: a.watchConfiguration,
@@ -317,7 +327,10 @@ func (a *App) addSecret(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.secrets = append(a.secrets, text)
-	a.exec.Registry.Configure(a.settings(a.Config()))
+	now := *a.now.Load()
+	now.settings = a.settings(now.config)
+	a.now.Store(&now)
+	a.exec.Registry.Configure(now.settings)
 }
 
 // checkNames reports settings of items that no source offers; a warning if one
@@ -362,7 +375,7 @@ func (a *App) told(p domain.Principal) []*domain.Tool {
 
 // Callable returns the tools that a principal can call.
 func (a *App) Callable(p domain.Principal) []*domain.Tool {
-	catalog := a.exec.Registry.Catalog()
+	catalog := a.exec.CatalogOf(p)
 	return slices.DeleteFunc(slices.Clone(catalog.Tools()), func(t *domain.Tool) bool { return catalog.Why(p, t.Name) != "" })
 }
 

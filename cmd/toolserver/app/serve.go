@@ -151,6 +151,11 @@ func (s *serving) info() mcp.Implementation {
 	}
 }
 
+// watches reports whether a principal, by its ID, has subscribed to documents.
+func (s *serving) watches(principal string) bool {
+	return s.server != nil && s.server.Watches(principal)
+}
+
 // sessionEnded terminates the background jobs of a session, and forgets what a person
 // has allowed for it.
 func (a *App) sessionEnded(principal, session string) {

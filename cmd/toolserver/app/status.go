@@ -72,7 +72,7 @@ const (
 // places says where a session may work under the policy in force, for the tools that its
 // principal may use, and of which other servers.
 func (a *App) places(session domain.Session) (text string) {
-	catalog := a.exec.Registry.Catalog()
+	catalog := a.exec.CatalogOf(session.Principal)
 	defer func() { text += discovery.Instructions(a.Servers.All(), catalog, session) }()
 	may := func(tools ...string) bool {
 		return slices.ContainsFunc(catalog.Tools(), func(t *domain.Tool) bool {
@@ -80,7 +80,7 @@ func (a *App) places(session domain.Session) (text string) {
 		})
 	}
 	listed := func(paths []string) string { return listed(paths, catalog.Settings.Secrets) }
-	box := a.now.Load().box
+	box := a.workspaces.boxOf(session.Principal)
 	var reads, writes string
 	commands := may("bash", "execute_command")
 	if may(files.ReadFile, files.ListDirectory, "search_files", "grep") {
