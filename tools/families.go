@@ -97,6 +97,8 @@ type family interface {
 	offer() (domain.Offer, error)
 	// same reports whether another would be the same: that one stays, and keeps its state.
 	same(other family) bool
+	// once reports whether all share the family whose tools have the same policy.
+	once() bool
 }
 
 type bound[C, D any] struct {
@@ -128,6 +130,8 @@ func (b *bound[C, D]) same(other family) bool {
 	return ok && (!b.ByPolicy || b.from.Sandbox == o.from.Sandbox) &&
 		reflect.DeepEqual(b.from.Config, o.from.Config) && reflect.DeepEqual(b.from.Settings, o.from.Settings)
 }
+
+func (b *bound[C, D]) once() bool { return b.Once }
 
 // client returns what a tool sends HTTP requests with.
 func (d Deps) client(tool string) *http.Client { return d.Sandbox.For(tool).Fetcher().Client() }
@@ -206,6 +210,26 @@ func (f *Families) Prepare(d Deps) (*Update, error) {
 		u.Changed = append(u.Changed, m.source)
 	}
 	return u, nil
+}
+
+// Beside returns the families for d, another policy that is in force at the same time, as far as they differ from those of the update, and those
+// of the update otherwise.
+func (u *Update) Beside(d Deps, policy sandbox.Policy) (own, shared []domain.Source, err error) {
+	for i, wanted := range list(d, u.accounts.Accounts) {
+		samePolicy := !slices.ContainsFunc(wanted.declared(), func(t declare.Tool) bool {
+			return !reflect.DeepEqual(d.Sandbox.Policy.Tools[t.Tool], policy.Tools[t.Tool])
+		})
+		if u.made[i].once() && u.made[i].same(wanted) && samePolicy {
+			shared = append(shared, u.made[i].source)
+			continue
+		}
+		o, err := wanted.offer()
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s tools: %w", wanted.name(), err)
+		}
+		own = append(own, domain.FixedSource(wanted.name(), o, nil))
+	}
+	return own, shared, nil
 }
 
 // Offers returns what all families of the configuration offer.

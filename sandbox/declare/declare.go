@@ -19,7 +19,9 @@ type Family[C, D any] struct {
 	// ByPolicy says that a family is made anew when the policy changes, and not only when C or settings do: what it shares is then
 	// made from the sandbox. Other families keep their state.
 	ByPolicy bool
-	Tools    []Entry[D]
+	// Once says that people who work under policies of their own share the family: it limits how often a service is asked.
+	Once  bool
+	Tools []Entry[D]
 	// Share makes what the tools share; nil if that is nothing. The error is a setting that cannot be used.
 	Share func(From[C]) (D, error)
 	// Others are its resources and prompts; nil if there are none.

@@ -5,10 +5,14 @@
 // Ends with a line "N passed, N failed" and status 1 if something failed.
 
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { mkdir, readFile, readdir, stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 import { Client as ClientV2, DpopSession, StreamableHTTPClientTransport as HTTPV2, UnauthorizedError as UnauthorizedV2 } from '@modelcontextprotocol/client';
 import { UnauthorizedError as UnauthorizedV1 } from '@modelcontextprotocol/sdk/client/auth.js';
@@ -340,6 +344,158 @@ async function introspection(report, { world, port, idp, resource }) {
   group.close();
 }
 
+// people have one name at two issuers, and one more has a token of that name: each is alone.
+async function people(report, { world, port, provider, resource }) {
+  const other = await provide(await freePort(), resource);
+  const parent = join(world.root, 'people');
+  await mkdir(parent, { mode: 0o700 });
+  const { stdout } = await promisify(execFile)(binary, ['token', 'new', 'alice', '--print', '--json'], { env: world.env });
+  const made = JSON.parse(stdout);
+  const hash = /sha256:\w+/.exec(made.entry)[0];
+  const server = await serve(world, port, {
+    server: { tokens: [{ name: 'alice', hash }] }, limits: { rate_per_minute: 600, max_result_chars: 2000 },
+    auth: { issuers: [{ issuer: provider.issuer }, { issuer: other.issuer }], scopes: ['mcp:read'] },
+    profiles: [{ name: 'each', working_directory: join(parent, '{principal}') }],
+  });
+  await server.ready();
+  const group = report.group('people', server.log);
+  const signedIn = async (issuer) => {
+    const visitor = await new Visitor(clients['sdk v2 auto'], server.url, new Wallet({ client: { client_id: 'native', issuer: issuer.issuer } }), 'alice');
+    visitor.wallet.discovered = undefined;
+    return visitor;
+  };
+  const tokenOf = async (issuer) => {
+    const visitor = await signedIn(issuer);
+    const verifier = 'v'.repeat(43);
+    const challenge = createHash('sha256').update(verifier).digest('base64url');
+    const address = `${issuer.issuer}/auth?${new URLSearchParams({ client_id: 'native', response_type: 'code', redirect_uri: visitor.wallet.redirectUrl, scope: 'mcp:read', resource, code_challenge: challenge, code_challenge_method: 'S256' })}`;
+    const code = (await signIn(address, 'alice')).get('code');
+    const answer = await fetch(`${issuer.issuer}/token`, { method: 'POST', body: new URLSearchParams({ grant_type: 'authorization_code', client_id: 'native', code, redirect_uri: visitor.wallet.redirectUrl, code_verifier: verifier, resource }) });
+    return (await answer.json()).access_token;
+  };
+  const tokens = { one: await tokenOf(provider), two: await tokenOf(other), three: made.token };
+  const ask = async (who, method, params) => {
+    const { headers, body } = modern(method, params);
+    if (params?.uri) headers['mcp-name'] = params.uri;
+    return post(server.url, { headers: { ...headers, authorization: `Bearer ${tokens[who]}` }, body });
+  };
+  const call = async (who, name, args = {}) => {
+    const { body } = await ask(who, 'tools/call', { name, arguments: args });
+    return body.error ? { error: body.error.message } : { text: body.result.content.map(({ text }) => text).join(''), meta: body.result._meta, wrong: body.result.isError };
+  };
+  const all = Object.keys(tokens);
+  const homes = {};
+  await group.test('each has a directory of their own', async () => {
+    for (const who of all) homes[who] = (await call(who, 'bash', { command: 'pwd' })).text.trim();
+    assert.equal(new Set(Object.values(homes)).size, 3, JSON.stringify(homes));
+    for (const home of Object.values(homes)) assert.equal((await stat(home)).mode & 0o777, 0o700);
+  });
+  for (const who of all) {
+    await call(who, 'write_file', { path: 'own.txt', content: `secret of ${who}` });
+    await call(who, 'write_file', { path: `only-${who}.txt`, content: `needle ${who}` });
+  }
+  // What one does, and what of it another may not find in the answer.
+  const doors = {
+    read_file: (theirs) => ['read_file', { path: `${theirs}/own.txt` }],
+    'read_file, relative': (theirs) => ['read_file', { path: `../${basename(theirs)}/own.txt` }],
+    list_directory: (theirs) => ['list_directory', { path: theirs }],
+    'list_directory, above': () => ['list_directory', { path: parent }],
+    search_files: (theirs) => ['search_files', { pattern: '*.txt', path: theirs }],
+    'search_files, above': () => ['search_files', { pattern: '**/only-*', path: parent }],
+    grep: (theirs) => ['grep', { pattern: 'needle', path: theirs }],
+    'grep, above': () => ['grep', { pattern: 'needle', path: parent }],
+    write_file: (theirs) => ['write_file', { path: `${theirs}/own.txt`, content: 'spoiled' }],
+    append_file: (theirs) => ['append_file', { path: `${theirs}/own.txt`, content: 'spoiled' }],
+    edit_file: (theirs) => ['edit_file', { path: `${theirs}/own.txt`, edits: [{ old_text: 'secret', new_text: 'spoiled' }] }],
+    move_file: (theirs) => ['move_file', { source: `${theirs}/own.txt`, destination: 'mine.txt' }],
+    copy_file: (theirs) => ['copy_file', { source: `${theirs}/own.txt`, destination: 'mine.txt' }],
+    'copy_file, there': (theirs) => ['copy_file', { source: 'own.txt', destination: `${theirs}/put.txt` }],
+    create_directory: (theirs) => ['create_directory', { path: `${theirs}/made` }],
+    'bash, cat': (theirs) => ['bash', { command: `cat ${theirs}/own.txt` }],
+    'bash, ls': (theirs) => ['bash', { command: `ls -la ${theirs} ${parent} / 2>&1` }],
+    'bash, stat': (theirs) => ['bash', { command: `stat ${theirs}/own.txt 2>&1 >/dev/null; test -e ${theirs} && echo there` }],
+    'bash, write': (theirs) => ['bash', { command: `sh -c 'echo spoiled > ${theirs}/own.txt'` }],
+    'bash, find': () => ['bash', { command: 'find / -name "only-*" 2>/dev/null' }],
+    'bash, newer': () => ['bash', { command: `find / -newer own.txt -not -path '/proc/*' 2>/dev/null | head -100` }],
+    'bash, link': (theirs) => ['bash', { command: `ln -s ${theirs}/own.txt link; cat link` }],
+    'bash, hard link': (theirs) => ['bash', { command: `ln ${theirs}/own.txt hard; cat hard` }],
+    'read_file, link': (theirs) => ['read_file', { path: 'link', _: theirs }],
+    execute_command: (theirs) => ['execute_command', { command: `head -c 100 ${theirs}/own.txt` }],
+  };
+  for (const [door, knock] of Object.entries(doors)) {
+    await group.test(door, async () => {
+      for (const who of all) for (const whose of all) {
+        if (who === whose) continue;
+        const [tool, { _, ...args }] = knock(homes[whose]);
+        const { text = '', error = '' } = await call(who, tool, args);
+        for (const told of [`secret of ${whose}`, `needle ${whose}`, `only-${whose}`]) assert.ok(!(text + error).includes(told), `${who} learns of ${whose}: ${text}${error}`);
+        if (/stat/.test(door)) assert.ok(!text.includes('there'), text);
+        assert.equal(await readFile(join(homes[whose], 'own.txt'), 'utf8'), `secret of ${whose}`);
+        assert.deepEqual((await readdir(homes[whose])).filter((name) => /^(put|made)/.test(name)), []);
+      }
+    });
+  }
+  await group.test('processes, jobs and shared memory', async () => {
+    const begun = {};
+    for (const who of all) begun[who] = (await call(who, 'bash', { command: `exec -a job-of-${who} sleep 60`, background: true })).text;
+    for (const who of all) {
+      const seen = (await call(who, 'bash', { command: 'ps axww; cat /proc/*/cmdline 2>/dev/null | tr "\\0" " "; ls -la /dev/shm /tmp $TMPDIR; ipcs 2>/dev/null; cat /proc/net/unix 2>/dev/null | head -50; pkill -f job-of' })).text;
+      const listed = (await call(who, 'bash_jobs')).text;
+      for (const whose of all) {
+        const id = /job-[a-z0-9]{8}/.exec(begun[whose])[0];
+        if (who === whose) {
+          assert.ok(listed.includes(id), listed);
+          continue;
+        }
+        assert.ok(!seen.includes(`job-of-${whose}`), `${who} sees ${whose}: ${seen}`);
+        assert.ok(!listed.includes(id));
+        for (const action of ['read', 'stop']) assert.doesNotMatch(JSON.stringify(await call(who, 'bash_jobs', { action, job: id })), /running|stopped|killed/);
+      }
+    }
+    for (const who of all) assert.match((await call(who, 'bash_jobs')).text, /running/, `the job of ${who} goes on`);
+    await call('one', 'bash', { command: 'echo x > $TMPDIR/mine; python3 -c "from multiprocessing import shared_memory as s; s.SharedMemory(name=\'mine\', create=True, size=9)" 2>/dev/null; true' });
+    assert.doesNotMatch((await call('two', 'bash', { command: 'ls -R /tmp /dev/shm $TMPDIR' })).text, /mine/);
+  });
+  await group.test('results that are kept', async () => {
+    const { text } = await call('one', 'bash', { command: 'seq 1 5000' });
+    const id = /read_large_result[^"]*?["(=\s]+(?:id|result_id)="?([\w-]+)/.exec(text)?.[1] ?? /id="([^"]+)"/.exec(text)?.[1];
+    assert.ok(id, text.slice(-300));
+    assert.match((await call('one', 'read_large_result', { id })).text, /\d/);
+    for (const who of ['two', 'three']) assert.match(JSON.stringify(await call(who, 'read_large_result', { id })), /no (kept )?result|not|expired|unknown/i);
+  });
+  await group.test('resources, completions and subscriptions', async () => {
+    const theirs = `file://${homes.two}/own.txt`;
+    const mine = `file://${homes.one}/own.txt`;
+    assert.match(JSON.stringify((await ask('one', 'resources/read', { uri: mine })).body), /secret of one/);
+    assert.doesNotMatch(JSON.stringify((await ask('one', 'resources/read', { uri: theirs })).body), /secret of/);
+    const templates = (await ask('one', 'resources/templates/list')).body.result.resourceTemplates;
+    for (const { uriTemplate } of templates.filter((template) => template.uriTemplate.startsWith('file:'))) {
+      const completed = await ask('one', 'completion/complete', { ref: { type: 'ref/resource', uri: uriTemplate }, argument: { name: 'path', value: `${homes.two}/` } });
+      assert.doesNotMatch(JSON.stringify(completed.body), /only-two/);
+    }
+    const said = JSON.stringify((await ask('one', 'resources/list')).body) + JSON.stringify((await ask('one', 'tools/list')).body) + JSON.stringify((await ask('one', 'server/discover')).body);
+    for (const whose of ['two', 'three']) assert.ok(!said.includes(homes[whose]), said.slice(0, 500));
+    assert.ok(said.includes(homes.one), 'instructions name the own directory');
+  });
+  await group.test('limits', async () => {
+    const { headers, body } = modern('tools/call', { name: 'echo', arguments: { message: 'x' } });
+    const left = async (who) => Number(/r=(\d+)/.exec((await post(server.url, { headers: { ...headers, authorization: `Bearer ${tokens[who]}` }, body })).headers.get('ratelimit'))[1]);
+    const before = await left('two');
+    for (let i = 0; i < 20; i++) await left('one');
+    assert.ok((await left('two')) >= before - 2);
+  });
+  await group.test('somebody without a profile', async () => {
+    await server.configure({ ...server.settings, profiles: [{ name: 'each', groups: ['eng'], working_directory: join(parent, '{principal}') }] });
+    await until(10_000, 'there is none', async () => /no profile/.test((await call('one', 'read_file', { path: 'own.txt' })).error ?? ''));
+    assert.match(JSON.stringify((await ask('one', 'tools/list')).body), /no profile/);
+    await server.configure(server.settings);
+    await until(10_000, 'there is one again', async () => (await call('one', 'read_file', { path: 'own.txt' })).text === 'secret of one');
+  });
+  await server.stop();
+  await other.stop();
+  group.close();
+}
+
 // outages restarts the authorization server with other keys, and without it.
 async function outages(report, { world, port, idp, resource, provider }) {
   const group = report.group('outages');
@@ -430,6 +586,7 @@ async function main() {
     await requests(report, { world, port, provider, server });
     await server.stop();
     await proofs(report, { world, port, provider });
+    await people(report, { world, port, provider, resource });
     await outages(report, { world, port, idp, resource, provider });
     await introspection(report, { world, port, idp, resource });
   } catch (error) {

@@ -44,7 +44,7 @@ const (
 // Family returns the tools of the category ai. Each requires its key.
 func Family() declare.Family[Options, services] {
 	return declare.Family[Options, services]{
-		Name: "anthropic", Category: declare.Category{Name: "ai", Heading: "Models"}, Share: newServices,
+		Name: "anthropic", Category: declare.Category{Name: "ai", Heading: "Models"}, Once: true, Share: newServices,
 		Tools: []declare.Entry[services]{
 			{
 				Owner: sandbox.Owner{Tool: ConversationName, Fetches: ConversationName},

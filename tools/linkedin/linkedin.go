@@ -50,7 +50,7 @@ const (
 func Family() declare.Family[Options, func(tool string) *site] {
 	type sites = func(tool string) *site
 	return declare.Family[Options, sites]{
-		Name: "linkedin", Category: declare.Category{Name: "jobs", Heading: "Jobs"},
+		Name: "linkedin", Category: declare.Category{Name: "jobs", Heading: "Jobs"}, Once: true,
 		Tools: []declare.Entry[sites]{
 			{Owner: sandbox.Owner{Tool: jobsName, Fetches: jobsName}, Make: func(of sites, _ sandbox.Capabilities) domain.Tool { return of(jobsName).jobsTool() }},
 			{Owner: sandbox.Owner{Tool: detailName, Fetches: jobsName}, Make: func(of sites, _ sandbox.Capabilities) domain.Tool { return of(detailName).detailTool() }},

@@ -130,7 +130,7 @@ const toolName = "web_search"
 // Family returns web_search, which is there if a service is configured. All calls share one limiter for each service.
 func Family() declare.Family[Options, chain] {
 	return declare.Family[Options, chain]{
-		Name: "websearch", Category: declare.Category{Name: "web", Heading: "Web"}, Share: connected,
+		Name: "websearch", Category: declare.Category{Name: "web", Heading: "Web"}, Once: true, Share: connected,
 		Tools: []declare.Entry[chain]{{
 			Owner: sandbox.Owner{Tool: toolName, Fetches: toolName},
 			Lacks: chain.lacks, Make: func(c chain, _ sandbox.Capabilities) domain.Tool { return searchTool(c) },

@@ -98,6 +98,7 @@ type state struct {
 	tokens   *server.Tokens
 	issued   *identity.Verifier // of tokens that others issue
 	settings domain.Settings    // of the executor
+	families *tools.Update      // of built-in tools
 	user     domain.Principal   // the caller on stdio and the command line
 	anyone   domain.Principal   // the caller over HTTP without authentication
 	box      *tools.Sandbox
@@ -218,7 +219,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 	}
 	issued, other := a.verifier(cfg)
 	settings := a.settings(cfg)
-	before := a.now.Swap(&state{cfg, tokens, issued, settings, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box, warnings})
+	before := a.now.Swap(&state{cfg, tokens, issued, settings, update, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box, warnings})
 	box.TakeEffect()
 	if issued.Start(); before != nil && other {
 		before.issued.Close()

@@ -50,7 +50,6 @@ type workspace struct {
 	err      error // why it could not be made
 	box      *tools.Sandbox
 	kernel   *sandbox.Kernel
-	families tools.Families
 	registry *domain.Registry
 }
 
@@ -134,15 +133,17 @@ func (ws *workspaces) make(w *workspace, p domain.Principal) error {
 	if w.registry, err = domain.NewRegistry(); err != nil {
 		return fail(err)
 	}
-	update, err := w.families.Prepare(a.deps(cfg, w.box, w.registry))
+	own, shared, err := w.of.families.Beside(a.deps(cfg, w.box, w.registry), w.of.box.Policy)
 	if err != nil {
 		return fail(err)
 	}
-	update.Commit()
+	for _, s := range shared {
+		own = append(own, mirror{s})
+	}
 	settings := w.of.settings
 	settings.Tools, settings.Limits = cfg.Tools, cfg.Limits
 	seen := ws.changes.Load()
-	w.registry.Apply(domain.Revision{Settings: &settings, Add: append(update.Changed, ws.mirrored()...)})
+	w.registry.Apply(domain.Revision{Settings: &settings, Add: append(own, ws.mirrored()...)})
 	w.registry.OnChange(func(c domain.Change) {
 		if s := a.serving.Load(); s.server != nil {
 			s.server.Publish(p.ID, c)
@@ -238,7 +239,6 @@ func (w *workspace) close() {
 	if w.registry != nil {
 		w.registry.Close()
 	}
-	w.families.Close()
 	if w.kernel != nil {
 		_ = w.kernel.Close() // what is left of temporary files goes with the next server
 	}
