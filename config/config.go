@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/toolserver/toolserver/audit"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/structschema"
 	"github.com/toolserver/toolserver/identity"
@@ -56,6 +57,7 @@ type Config struct {
 	Errors           string                       `yaml:"errors" enum:"jsonrpc|result"`
 	Protocol         server.Protocol              `yaml:"protocol"`
 	Logging          Logging                      `yaml:"logging"`
+	Audit            audit.Settings               `yaml:"audit"`
 	Users            map[string]User              `yaml:"users"`
 	Compliance       Compliance                   `yaml:"compliance"`
 
@@ -180,6 +182,7 @@ func Default() Config {
 		Discovery: domain.Discovery{Mode: "auto", Limit: 40},
 		Errors:    "jsonrpc",
 		Protocol:  server.DefaultProtocol(),
+		Audit:     audit.DefaultSettings(),
 		Logging:   Logging{Level: "info", Format: "console", Record: true},
 	}
 }

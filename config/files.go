@@ -31,6 +31,8 @@ func (l *Loaded) Policy() sandbox.Policy {
 	own(l.Server.TLS.Key, "the TLS key", true)
 	own(l.Google.Credentials, "the Google credentials", true)
 	own(l.Logging.File, "the log", false)
+	own(l.Audit.File, "the audit", true)
+	own(l.Audit.Key, "the key of the audit", true)
 	own(l.stateDirectory(), "the state directory", true)
 	if user := userState(); user != l.stateDirectory() {
 		own(user, "the state directory", true) // has what is trusted

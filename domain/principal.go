@@ -33,6 +33,7 @@ type Session struct {
 	ID        string
 	Principal Principal
 	Once      bool   // the server ends with the request, as that of a command line
+	Address   string // of the client over HTTP, without port
 	Client    string // name and version of the client, as it says; empty if it does not
 	// Meta is the _meta of the request, as the client wrote it; nil for none. It can be read
 	// as long as the request is served.

@@ -270,6 +270,7 @@ func (s *Server) tooLong() *jsonrpc.Error {
 func (in *incoming) domain() domain.Session {
 	return domain.Session{
 		ID: in.session.id, Principal: in.who.principal, Client: cmp.Or(in.meta.client, in.session.settled.Load().client), Meta: in.meta.raw,
+		Address: in.who.credentials.Address,
 	}
 }
 

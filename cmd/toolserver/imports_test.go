@@ -46,7 +46,7 @@ var levels = []string{
 
 	"domain/call",
 	"domain",
-	"domain/redact domain/schema",
+	"audit domain/redact domain/schema",
 	"domain/structschema",
 	"domain/brief domain/lazyregexp domain/nearest domain/share",
 	"wire/jsonrpc",

@@ -15,6 +15,11 @@ func (c *Call) admit(ctx context.Context) error {
 	if c.broken != nil {
 		return c.broken
 	}
+	if c.exec.Ready != nil {
+		if err := c.exec.Ready(); err != nil {
+			return &domain.Error{Code: domain.CodeExecutionFailed, Message: err.Error()}
+		}
+	}
 	if err := c.find(c); err != nil {
 		return err
 	}

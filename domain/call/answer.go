@@ -1,6 +1,7 @@
 package call
 
 import (
+	"encoding/json"
 	"errors"
 	"runtime/debug"
 	"time"
@@ -87,6 +88,9 @@ type Record struct {
 	Server      domain.Origin // of a tool of another server
 	Principal   string        // its ID
 	Session     string
+	Groups      []string            // of the principal
+	Address     string              // see [Session]
+	Arguments   json.RawMessage     // of a tool, as they came; they can be read until the record is handed over
 	Client      string              // see [Session]
 	Target      map[string][]string // what the call is about, see [Tool.Target]
 	Made        map[string][]string // see [ToolResult]

@@ -34,7 +34,10 @@ type Executor struct {
 
 	// Begun is called before the handler of a call runs that may have an effect, with the record as far as it
 	// goes. It is nil, or set before the first call.
-	Begun func(*Record)
+	// After an error the call is not made.
+	Begun func(*Record) error
+	// Ready says why no call can be made now, such as that none could be recorded; may be nil.
+	Ready func() error
 
 	keep      func(*Record)
 	slots     slots
@@ -125,7 +128,7 @@ func (e *Executor) Start(ctx context.Context, cmd ExecuteToolCommand, done func(
 func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(domain.ToolResult, error)) *Call {
 	c := e.newCall("tools/call", cmd.Session, cmd.Client, func(out outcome, err error) { done(out.Tool, err) })
 	c.name(brief.Name(cmd.Tool))
-	c.Raw, c.Record.ArgsBytes, c.cancel = cmd.Arguments, len(cmd.Arguments), cmd.Cancel
+	c.Raw, c.Record.Arguments, c.Record.ArgsBytes, c.cancel = cmd.Arguments, cmd.Arguments, len(cmd.Arguments), cmd.Cancel
 	c.find = (*Call).findTool
 	return c
 }
@@ -253,8 +256,9 @@ func (e *Executor) newCall(method string, s domain.Session, client Client, done 
 	id := strconv.AppendUint(append(make([]byte, 0, 24), e.idPrefix...), e.lastID.Add(1), 32)
 	c := &Call{
 		Method: method, Name: method, Session: s, exec: e, registry: registry, catalog: catalog, client: client, done: done, broken: broken,
-		limit:  catalog.Settings.Limits.DefaultTimeout,
-		Record: Record{ID: string(id), Tool: method, Principal: s.Principal.ID, Session: s.ID, Client: s.Client, Start: time.Now(), redactor: &catalog.Redactor},
+		limit: catalog.Settings.Limits.DefaultTimeout,
+		Record: Record{ID: string(id), Tool: method, Principal: s.Principal.ID, Session: s.ID, Client: s.Client, Groups: s.Principal.Groups, Address: s.Address,
+			Start: time.Now(), redactor: &catalog.Redactor},
 	}
 	if registry != e.Registry {
 		c.base = e.Registry.Acquire()

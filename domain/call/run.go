@@ -94,7 +94,9 @@ func (c *Call) runTool(ctx context.Context) (out outcome, err error) {
 		}
 	}
 	if c.outer == nil && c.exec.Begun != nil && c.Tool.HasEffects() {
-		c.exec.Begun(&c.Record)
+		if err := c.exec.Begun(&c.Record); err != nil {
+			return out, &domain.Error{Code: domain.CodeExecutionFailed, Message: err.Error()}
+		}
 	}
 	out.Tool, err = c.lifting(ctx, func(ctx context.Context) (domain.ToolResult, error) {
 		if c.Tool.RunRaw != nil {

@@ -48,7 +48,7 @@ func TestTouched(t *testing.T) {
 			define("reads", domain.Annotations{ReadOnly: true, Idempotent: true}, domain.Text("")), define("fetches", domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true}, domain.Text("")),
 			define("writes", domain.Annotations{}, made), off, secret, explained)
 		begun := ""
-		exec.Begun = func(r *Record) { begun += r.Tool }
+		exec.Begun = func(r *Record) error { begun += r.Tool; return nil }
 		_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: test.name, Arguments: json.RawMessage(test.args)})
 		got := fmt.Sprintf("%v %v %v %s", rec.Target, rec.Made, rec.Refused, begun)
 		if want := fmt.Sprintf("%s %s %s %s", test.target, test.made, test.refused, test.begun); got != want {

@@ -236,6 +236,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 		s.server.ErrorsAsResults.Store(cmp.Or(s.Errors, cfg.Errors) == "result")
 		s.server.Offer(a.protocol(cfg))
 	}
+	a.journal.auditPolicy()
 	if cfg.Shared() {
 		a.closed.Store(true)
 	} else if before != nil && before.config.Shared() {
@@ -393,5 +394,6 @@ func (a *App) Warnings() []string {
 
 // Note records what a principal, by its ID, has done besides calls.
 func (a *App) Note(what, principal string, fields ...zap.Field) {
+	a.journal.auditEvent(what, principal, fields)
 	a.journal.log.Debug(what, append(fields, zap.String("principal", principal))...)
 }

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/toolserver/toolserver/audit"
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/identity"
@@ -38,7 +39,7 @@ type authenticator struct {
 }
 
 func newAuthenticator(a *App, insecure bool) *authenticator {
-	auth := &authenticator{app: a, insecure: insecure, refusals: refusals{log: a.journal.log}}
+	auth := &authenticator{app: a, insecure: insecure, refusals: refusals{log: a.journal.log, audit: a.journal.auditRefusal}}
 	if insecure || a.closed.Load() {
 		return auth
 	}
@@ -195,6 +196,7 @@ func (auth *authenticator) revoke(before *state) {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(all))) {
 		if !auth.knows(id) {
 			served.Revoke(id)
+			auth.app.journal.auditEvent(audit.Revoked, id, nil)
 		}
 	}
 }
@@ -218,7 +220,8 @@ const (
 // minute, and neither hides others nor is hidden by them. What was presented is never
 // logged.
 type refusals struct {
-	log *zap.Logger
+	log   *zap.Logger
+	audit func(address string, attempts int, c *server.Challenge) // may be nil
 
 	mu        sync.Mutex
 	window    *time.Timer // nil if nothing was refused for a while
@@ -255,6 +258,9 @@ func (r *refusals) note(address string, c *server.Challenge) {
 		return
 	}
 	r.logged++
+	if r.audit != nil {
+		r.audit(address, 1, c)
+	}
 	level := zapcore.WarnLevel
 	if c.Error == "" {
 		level = zapcore.InfoLevel // clients ask like that what the server requires
@@ -272,6 +278,9 @@ func (r *refusals) end() {
 	r.window = nil
 	if r.attempts == r.logged {
 		return
+	}
+	if r.audit != nil {
+		r.audit("", r.attempts-r.logged, nil)
 	}
 	most := slices.MaxFunc(slices.Sorted(maps.Keys(r.addresses)), func(a, b string) int { return cmp.Compare(r.addresses[a], r.addresses[b]) })
 	r.log.Warn("authentication failed: attempts within a minute", zap.Int("attempts", r.attempts), zap.Int("addresses", len(r.addresses)),

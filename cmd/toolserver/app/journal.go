@@ -8,11 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/toolserver/toolserver/audit"
 	"github.com/toolserver/toolserver/cmd/toolserver/logging"
 	"github.com/toolserver/toolserver/cmd/toolserver/record"
 	"github.com/toolserver/toolserver/config"
@@ -30,9 +32,10 @@ func RecordDirectory(cfg *config.Loaded) func() (*os.Root, error) {
 type journal struct {
 	*inForce
 	registry *domain.Registry
-	log      *zap.Logger     // and the record
-	plain    *zap.Logger     // what the server is like, which is no event
-	record   *logging.Record // nil if none is kept
+	log      *zap.Logger               // and the record
+	plain    *zap.Logger               // what the server is like, which is no event
+	record   *logging.Record           // nil if none is kept
+	audit    atomic.Pointer[audit.Log] // nil if there is none
 
 	mu       sync.Mutex
 	unlisted map[domain.Missing]bool // the items that were last logged as not offered
@@ -40,7 +43,7 @@ type journal struct {
 
 // keep has all that is logged recorded, too, by a program that has begun with a configuration. It returns what is to be
 // called when a call begins that may have an effect.
-func (j *journal) keep(cfg *config.Loaded, version string, started time.Time) (begun func(*call.Record)) {
+func (j *journal) keep(cfg *config.Loaded, version string, started time.Time) (begun func(*call.Record) error) {
 	run := zap.String("run", strconv.FormatInt(started.UnixNano(), 36)+"-"+strconv.Itoa(os.Getpid()))
 	head := func() []zap.Field { // what holds for the entries of this process
 		if now := j.now.Load(); now != nil {
@@ -55,9 +58,10 @@ func (j *journal) keep(cfg *config.Loaded, version string, started time.Time) (b
 		j.plain.Warn("the record of what is done cannot be written, and what happens until it can is not in it", zap.Error(err))
 	})
 	j.log = j.plain.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core { return zapcore.NewTee(core, j.record) }))
-	return func(r *call.Record) {
+	return func(r *call.Record) error {
 		j.write(zapcore.Entry{Level: zap.DebugLevel, Time: time.Now(), Message: record.Begin}, r)
 		j.record.Flush()
+		return nil
 	}
 }
 
@@ -88,6 +92,7 @@ func (j *journal) call(r *call.Record) {
 	if r.Refused != nil {
 		j.complete(r)
 	}
+	j.auditCall(r)
 	j.write(zapcore.Entry{Level: level, Time: r.Start.Add(r.Duration), Message: record.Call}, r) // whose time is known
 	if stack := r.Stack(); stack != "" {
 		j.log.Error("a tool panicked", zap.String("id", r.ID), zap.String("tool", r.Tool), zap.String("stack", stack))

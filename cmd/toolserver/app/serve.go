@@ -86,6 +86,11 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 		debug.SetGCPercent(gatewayGCPercent)
 	}
 	a.Servers.Attach(servers, true)
+	stop, err := a.startAudit()
+	if err != nil {
+		return err
+	}
+	defer stop()
 	s := a.serves(o)
 	ctx, ended := context.WithCancel(ctx)
 	// The first calls could leave none for finding out what the kernel offers: commands

@@ -1,0 +1,111 @@
+package app
+
+import (
+	"fmt"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/toolserver/toolserver/audit"
+	"github.com/toolserver/toolserver/domain/call"
+	"github.com/toolserver/toolserver/server"
+)
+
+// startAudit begins the audit that the configuration has, if it has one: from then on no call is made that cannot be recorded, unless the
+// configuration says otherwise. Stop ends it.
+func (a *App) startAudit() (stop func(), err error) {
+	cfg := a.Config()
+	if cfg.Audit.File == "" {
+		return func() {}, nil
+	}
+	log := a.journal.plain
+	l, err := audit.Start(cfg.Audit, func(err error) {
+		if err != nil {
+			log.Error("the audit cannot be written", zap.String("on_failure", cfg.Audit.OnFailure), zap.Error(err))
+		} else {
+			log.Warn("the audit can be written again")
+		}
+	})
+	if err != nil {
+		return nil, cfg.Mistake("audit.file", "%v", err)
+	}
+	a.journal.audit.Store(l)
+	begun := a.exec.Begun
+	a.exec.Ready = l.Ready
+	a.exec.Begun = func(r *call.Record) error {
+		if err := l.Write(a.journal.audited(audit.Begin, r)); err != nil {
+			return err
+		}
+		if begun != nil {
+			return begun(r)
+		}
+		return nil
+	}
+	a.journal.auditPolicy()
+	return l.Close, nil
+}
+
+// auditPolicy records which configuration is in force.
+func (j *journal) auditPolicy() {
+	if l := j.audit.Load(); l != nil {
+		cfg := j.Config()
+		l.Add(audit.Entry{Type: audit.Config, Policy: cfg.SHA256, Detail: cfg.File})
+	}
+}
+
+// auditCall records a call that has ended.
+func (j *journal) auditCall(r *call.Record) {
+	if l := j.audit.Load(); l != nil {
+		l.Add(j.audited(audit.End, r))
+	}
+}
+
+// audited returns the entry of a call.
+func (j *journal) audited(kind string, r *call.Record) audit.Entry {
+	l := j.audit.Load()
+	e := audit.Entry{
+		Type: kind, ID: r.ID, Principal: r.Principal, Groups: r.Groups, Client: r.Client, Session: r.Session, Address: r.Address, Name: r.Tool,
+		Server: r.Server.Server, Digest: l.Digest(r.Arguments), In: r.ArgsBytes, Policy: j.Config().SHA256,
+	}
+	if l.Targets() {
+		e.Target = r.Target
+	}
+	if kind == audit.Begin {
+		return e
+	}
+	e.Outcome, e.Micros, e.Out = r.Outcome, r.Duration.Microseconds(), r.ResultBytes
+	if r.Outcome != "ok" {
+		e.Error = r.ErrorType
+	}
+	for _, refused := range r.Refused {
+		e.Rules = append(e.Rules, refused.Rule)
+	}
+	return e
+}
+
+// auditEvent records what a principal, by its ID, has done besides calls.
+func (j *journal) auditEvent(kind, principal string, fields []zap.Field) {
+	l := j.audit.Load()
+	if l == nil || kind != audit.Connect && kind != audit.Leave && kind != audit.Revoked {
+		return
+	}
+	enc := zapcore.NewMapObjectEncoder()
+	for _, f := range fields {
+		f.AddTo(enc)
+	}
+	text := func(key string) string { s, _ := enc.Fields[key].(string); return s }
+	l.Add(audit.Entry{Type: kind, Principal: principal, Client: text("client"), Session: text("session"), Detail: text("protocol")})
+}
+
+// auditRefusal records attempts to authenticate that failed: the first of an address, or how many there were of all within a minute.
+func (j *journal) auditRefusal(address string, attempts int, c *server.Challenge) {
+	l := j.audit.Load()
+	if l == nil {
+		return
+	}
+	e := audit.Entry{Type: audit.SignIn, Address: address, Count: attempts}
+	if c != nil {
+		e.Error, e.Detail = c.Error, fmt.Sprint(c.Description)
+	}
+	l.Add(e)
+}

@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolserver/toolserver/audit"
+	"github.com/toolserver/toolserver/domain/call"
+)
+
+// auditCommand reads audits, and makes their keys.
+func auditCommand(g *globals) *cobra.Command {
+	return group("audit", auditKey(g), auditVerify(g), auditShow(g), auditExport(g))
+}
+
+func auditKey(g *globals) *cobra.Command {
+	return command("key [FILE]", nil, func(_ *cobra.Command, args []string) error {
+		file := ""
+		if len(args) > 0 {
+			file = args[0]
+		} else if cfg, err := g.load(); err != nil {
+			return usage(err)
+		} else if file = cfg.Audit.Key; file == "" {
+			return usage(errors.New("audit.key_file is not configured; name the file of a key to be made"))
+		}
+		text, err := os.ReadFile(file)
+		made := errors.Is(err, os.ErrNotExist)
+		if made {
+			host, _ := os.Hostname()
+			private, _, failed := audit.NewKey("toolserver-" + strings.ToLower(strings.ReplaceAll(host, " ", "-")))
+			if failed != nil {
+				return failed
+			}
+			text = []byte(private + "\n")
+			f, failed := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+			if failed != nil {
+				return failed
+			}
+			_, err = f.Write(text)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			return err
+		}
+		public, err := audit.PublicKey(string(text))
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if g.json {
+			return printJSON(g.std.Out, map[string]any{"file": file, "made": made, "public": public})
+		}
+		if made {
+			fmt.Fprintf(g.std.Err, "made %s; keep it from who could want to change the audit, and what follows elsewhere: it verifies\n", file)
+		}
+		_, err = fmt.Fprintln(g.std.Out, public)
+		return err
+	})
+}
+
+// auditFiles returns the files that are named, or those of the configuration.
+func auditFiles(g *globals, named []string) ([]string, error) {
+	if len(named) > 0 {
+		return named, nil
+	}
+	cfg, err := g.load()
+	if err != nil {
+		return nil, usage(err)
+	}
+	if cfg.Audit.File == "" {
+		return nil, usage(errors.New("there is no audit.file in the configuration; name the files"))
+	}
+	return audit.Files(cfg.Audit.File)
+}
+
+func auditVerify(g *globals) *cobra.Command {
+	var key string
+	var known []string
+	cmd := command("verify [FILE...]", nil, func(_ *cobra.Command, args []string) error {
+		files, err := auditFiles(g, args)
+		if err != nil {
+			return err
+		}
+		if text, err := os.ReadFile(key); err == nil { // a file has it
+			key = string(text)
+		}
+		if key == "" && len(args) == 0 {
+			if cfg, err := g.load(); err == nil && cfg.Audit.Key != "" {
+				if text, err := os.ReadFile(cfg.Audit.Key); err == nil {
+					key, _ = audit.PublicKey(string(text))
+				}
+			}
+		}
+		var notes []string
+		for _, file := range known {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			notes = append(notes, string(text))
+		}
+		v, err := audit.Verify(files, key, notes)
+		if g.json {
+			said := map[string]any{"intact": err == nil, "verified": v}
+			if err != nil {
+				said["fault"] = err.Error()
+			}
+			if failed := printJSON(g.std.Out, said); failed != nil || err == nil {
+				return failed
+			}
+			return &exitError{exitFailed, nil}
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(g.std.Out, "%d entries, %d to %d, head %s\n", v.Entries, v.First, v.Last, v.Head)
+		switch {
+		case key == "":
+			fmt.Fprintln(g.std.Out, "checkpoints were not verified: there is no key (--key)")
+		case v.Signed == 0:
+			fmt.Fprintln(g.std.Out, "no entry is signed")
+		default:
+			fmt.Fprintf(g.std.Out, "signed up to entry %d, at %s; %d entries after that could have been cut off or changed\n",
+				v.Signed, v.SignedAt, max(0, v.Last-v.Signed-1))
+		}
+		for _, said := range []struct {
+			n    int
+			what string
+		}{{v.Interrupted, "entries were cut off by a crash"}, {v.Dropped, "entries could not be written"}} {
+			if said.n > 0 {
+				fmt.Fprintln(g.std.Out, said.n, said.what)
+			}
+		}
+		if !v.Ended {
+			fmt.Fprintln(g.std.Out, "the record has not ended: a server writes to it, or was killed, or its end was cut off")
+		}
+		return nil
+	})
+	cmd.Flags().StringVar(&key, "key", "", "key that verifies checkpoints, or a file that has it")
+	cmd.Flags().StringArrayVar(&known, "checkpoint", nil, "file with a checkpoint that was kept elsewhere")
+	return cmd
+}
+
+// entries calls do for each entry of files that a query matches, in their order, with its line.
+func entries(files []string, q *auditQuery, do func(e *audit.Entry, line []byte) error) error {
+	for _, file := range files {
+		f, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		in := bufio.NewReaderSize(f, 256<<10)
+		for err == nil {
+			var line []byte
+			var e audit.Entry
+			if line, err = in.ReadBytes('\n'); json.Unmarshal(line, &e) == nil && q.matches(&e) {
+				err = errors.Join(do(&e, line), err)
+			}
+		}
+		if f.Close(); err != io.EOF && !errors.Is(err, io.EOF) {
+			return err
+		}
+	}
+	return nil
+}
+
+// auditQuery is which entries are shown.
+type auditQuery struct {
+	principal, name, since string
+	types                  []string
+	from                   time.Time
+}
+
+func (q *auditQuery) flags(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&q.principal, "principal", "", "only what this principal did, by ID or subject")
+	cmd.Flags().StringVar(&q.name, "tool", "", "only calls of this tool")
+	cmd.Flags().StringSliceVar(&q.types, "type", nil, "only entries of these types, such as call.end, auth.fail")
+	cmd.Flags().StringVar(&q.since, "since", "", "only what happened since then: 90m, 2d, 2026-11-28, 2026-11-28T10:00:00Z")
+	return cmd
+}
+
+func (q *auditQuery) matches(e *audit.Entry) bool {
+	at, _ := time.Parse(time.RFC3339Nano, e.Time)
+	named := q.principal == "" || e.Principal == q.principal || strings.HasSuffix(e.Principal, "#"+q.principal) || strings.HasSuffix(e.Principal, ":"+q.principal)
+	return named && (q.name == "" || e.Name == q.name) && (q.types == nil || slices.Contains(q.types, e.Type)) && !at.Before(q.from)
+}
+
+func (q *auditQuery) command(g *globals, use string, do func(files []string) error) *cobra.Command {
+	return q.flags(command(use, nil, func(_ *cobra.Command, args []string) (err error) {
+		if q.from, err = sinceWhen(q.since, time.Now()); err != nil {
+			return usage(err)
+		}
+		files, err := auditFiles(g, args)
+		if err != nil {
+			return err
+		}
+		return do(files)
+	}))
+}
+
+func auditShow(g *globals) *cobra.Command {
+	q := &auditQuery{}
+	return q.command(g, "show [FILE...]", func(files []string) error {
+		return entries(files, q, func(e *audit.Entry, line []byte) error {
+			if g.json {
+				_, err := g.std.Out.Write(line)
+				return err
+			}
+			words := []string{e.Time, e.Type, e.Principal, e.Name, e.Outcome, e.Error, strings.Join(e.Rules, ","), e.Address, e.Detail}
+			for key, values := range e.Target {
+				words = append(words, key+"="+strings.Join(values, ","))
+			}
+			_, err := fmt.Fprintln(g.std.Out, call.Visible(strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), "  ")))
+			return err
+		})
+	})
+}
+
+func auditExport(g *globals) *cobra.Command {
+	q := &auditQuery{}
+	format := "ocsf"
+	cmd := q.command(g, "export [FILE...]", func(files []string) error {
+		if format != "ocsf" {
+			return usage(fmt.Errorf("--format %q is not ocsf", format))
+		}
+		return entries(files, q, func(e *audit.Entry, line []byte) error {
+			b, err := e.OCSF(g.program.Version, line)
+			if err == nil && b != nil {
+				_, err = g.std.Out.Write(append(b, '\n'))
+			}
+			return err
+		})
+	})
+	cmd.Flags().StringVar(&format, "format", format, "ocsf: API activity and authentication of OCSF 1.7, a line each")
+	completes(cmd, "format", "ocsf")
+	return cmd
+}
