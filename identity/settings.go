@@ -21,7 +21,7 @@ type Settings struct {
 	Implies     map[string][]string `yaml:"scope_implies"`
 	ScopePrefix string              `yaml:"scope_prefix" template:"-"`
 	Anonymous   []string            `yaml:"anonymous"`
-	CacheTTL    time.Duration       `yaml:"token_cache" min:"0s" max:"1h"`
+	CacheTTL    time.Duration       `yaml:"token_cache" min:"0s" max:"1h" template:"-"`
 	Leeway      time.Duration       `yaml:"leeway" min:"0s" max:"10m" template:"-"`
 	DPoP        string              `yaml:"dpop" enum:"off|accept|require"`
 	Help        string              `yaml:"documentation" format:"server_url" template:"-"`
