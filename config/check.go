@@ -70,6 +70,9 @@ func (l *Loaded) check() error {
 		all = append(all, l.Mistake(m.Key, "%s", m.Problem))
 	}
 	all = append(all, l.checkProfiles()...)
+	if err := Unsafe(l, l.Server.HTTP); err != nil {
+		all = append(all, err)
+	}
 	for _, p := range l.Auth.Check(l.Resource()) {
 		all = append(all, l.Mistake("auth."+p.Key, "%s", p.Text))
 	}

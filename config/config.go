@@ -8,6 +8,7 @@ import (
 	_ "embed"
 	"fmt"
 	"maps"
+	"net/netip"
 	"reflect"
 	"slices"
 	"time"
@@ -84,6 +85,7 @@ type Server struct {
 	TLS            TLS                `yaml:"tls"`
 	Tokens         []server.Token     `yaml:"tokens"`
 	PublicURL      string             `yaml:"public_url" format:"public_url"`
+	TrustedProxies []string           `yaml:"trusted_proxies" format:"prefix" template:"-"`
 	AllowedOrigins []string           `yaml:"allowed_origins" format:"origin"`
 	AllowedHosts   []string           `yaml:"allowed_hosts" format:"host_name"`
 	SessionTTL     time.Duration      `yaml:"session_ttl" min:"1s"`
@@ -263,6 +265,16 @@ func (c *Config) Shared() bool {
 
 // Resource returns what access tokens for this server are issued for; empty without a public address.
 func (c *Config) Resource() string { return wellknown.Resource(c.Server.PublicURL, c.Server.Path) }
+
+// Proxies returns the addresses of proxies that say where requests come from.
+func (c *Config) Proxies() (all []netip.Prefix) {
+	for _, text := range c.Server.TrustedProxies {
+		if p, err := parsePrefix(text); err == nil { // was checked
+			all = append(all, p)
+		}
+	}
+	return all
+}
 
 // Protected returns what OAuth clients have to know to sign in, nil if they cannot.
 func (c *Config) Protected() *wellknown.Protected {

@@ -46,6 +46,7 @@ func (l *Loaded) notations() map[string]notation {
 		"public_url":   {checkPublicURL, pattern(`^(https?://[^@#?]+)?$`)},
 		"issuer":       {identity.CheckIssuer, pattern(`^https?://[^@?#]+$`)},
 		"issuer_url":   {identity.CheckURL, pattern(`^(https?://[^@#]+)?$`)},
+		"prefix":       {parses(parsePrefix), pattern(`^[0-9a-fA-F.:]+(/[0-9]{1,3})?$`)},
 		"scope":        {identity.CheckScope, pattern(`^[!#-\[\]-~]+$`)},
 		"algorithm": {func(text string) error {
 			return known(text, "no tokens are accepted that are signed with", listed(identity.Algorithms()), identity.Algorithms())

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/server"
 )
 
@@ -57,6 +59,31 @@ func (l *Loaded) ClientCAs() (*x509.CertPool, error) {
 		return nil, l.Mistake("server.tls.client_ca", "%s has no certificate in PEM", l.Server.TLS.ClientCA)
 	}
 	return pool, nil
+}
+
+// parsePrefix reads an address, or a range of them such as 10.0.0.0/8.
+func parsePrefix(text string) (netip.Prefix, error) {
+	if ip, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(ip, ip.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		return p, fmt.Errorf("%q is neither an address nor a range of them; write one such as 10.0.0.0/8", text)
+	}
+	return p, nil
+}
+
+// Unsafe returns why people who sign in must not be served on an address under the configuration.
+func Unsafe(l *Loaded, address string) error {
+	switch {
+	case len(l.Auth.Issuers) == 0:
+	case l.Sandbox.Enforcement == sandbox.EnforceParseOnly:
+		return l.Mistake("sandbox.enforcement", "parse_only does not keep people apart who sign in: the kernel has to confine their commands")
+	case address != "" && !server.IsLoopback(address) && l.Server.TLS.Cert == "" && len(l.Server.TrustedProxies) == 0:
+		return l.Mistake("server.http", "tokens of people who sign in would go over the network as they are: set server.tls, "+
+			"or name the proxy that has the certificate in server.trusted_proxies")
+	}
+	return nil
 }
 
 // CheckAddress reports what is wrong with an address to serve HTTP on. None is stdio.

@@ -48,6 +48,8 @@ type Override struct {
 	Groups          []string           `yaml:"groups"`
 	Scopes          []string           `yaml:"scopes" format:"scope" template:"-"`
 	ComplianceLevel string             `yaml:"compliance_level" format:"level" template:"-"`
+	RatePerMinute   int                `yaml:"rate_per_minute" min:"0" template:"-"`
+	Cost            *int64             `yaml:"cost" min:"0" template:"-"`
 	Confirm         *bool              `yaml:"confirm"`
 	Rename          string             `yaml:"rename" template:"-"`
 	Description     string             `yaml:"description" template:"-"`

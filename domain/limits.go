@@ -11,6 +11,8 @@ type Limits struct {
 	PerTool         int           `yaml:"per_tool" min:"0"`
 	PerPrincipal    int           `yaml:"per_principal" min:"0"`
 	RatePerMinute   int           `yaml:"rate_per_minute" min:"0"`
+	ClientRate      int           `yaml:"client_rate_per_minute" min:"0" template:"-"`
+	UnitsPerDay     int64         `yaml:"units_per_day" min:"0" template:"-"`
 	QueueWait       time.Duration `yaml:"queue_wait" min:"0s" max:"10m"`
 	PageSize        int           `yaml:"page_size" min:"0"`
 	MaxAbandonGrace time.Duration `yaml:"-"` // how long a handler may take to return a partial result after its timeout

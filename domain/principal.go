@@ -20,6 +20,7 @@ type Principal struct {
 	Expires         time.Time // when the credentials stop being valid; zero means never
 	Scopes          []string  // what the credentials are good for, if Scoped
 	Scoped          bool      // the credentials are not good for everything
+	Client          string    // that the credentials were issued to, by its ID at the issuer; empty if that is not known
 	Anonymous       bool      // nobody has signed in: what may be called is [Access.Open]
 }
 

@@ -32,6 +32,8 @@ type Tool struct {
 	Annotations Annotations
 
 	Groups          []string      // principals in any of these may call it; empty means everyone
+	RatePerMinute   int           // calls of it by one principal; 0 for no limit but that of all
+	Cost            int64         // units that a call takes of what a principal may use in a day
 	Scopes          []string      // credentials that are not good for everything need all of these
 	ComplianceLevel string        // level the tool's data has; empty means unset
 	Timeout         time.Duration // zero means the executor's default
@@ -164,6 +166,10 @@ func (t *Tool) with(o Override) item {
 	}
 	if o.Scopes != nil {
 		t.Scopes = o.Scopes
+	}
+	t.RatePerMinute, t.Cost = o.RatePerMinute, 1
+	if o.Cost != nil {
+		t.Cost = *o.Cost
 	}
 	if o.ComplianceLevel != "" {
 		t.ComplianceLevel = o.ComplianceLevel

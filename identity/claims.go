@@ -12,7 +12,7 @@ import (
 
 // principal returns whom claims are about. A claim that is missing gives nothing.
 func (v *Verifier) principal(from *issuer, c *claims) domain.Principal {
-	p := domain.Principal{ID: ID(from.Issuer.Issuer, c.Subject), Expires: c.Expires.Add(v.settings.Leeway), Scoped: true}
+	p := domain.Principal{ID: ID(from.Issuer.Issuer, c.Subject), Expires: c.Expires.Add(v.settings.Leeway), Scoped: true, Client: cmp.Or(c.ClientID, c.Party)}
 	for _, text := range slices.Concat(c.Scope, c.Scopes) {
 		p.Scopes = slices.DeleteFunc(append(p.Scopes, strings.Fields(text)...), func(scope string) bool { return CheckScope(scope) != nil })
 	}

@@ -7,8 +7,10 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -16,10 +18,12 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
+	"github.com/toolserver/toolserver/domain/share"
 	"github.com/toolserver/toolserver/server/wellknown"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"golang.org/x/time/rate"
 )
 
 // HTTPOptions say how the server is reached over HTTP.
@@ -38,8 +42,9 @@ type HTTPOptions struct {
 	Authenticator Authenticator
 	// Protected returns what OAuth clients have to know, nil if no authorization server is configured; may be nil.
 	Protected func() *wellknown.Protected
-	Ready     func() error                    // says why /readyz is not; may be nil
-	Refused   func(*http.Request, *Challenge) // is called with each request that has to authenticate; may be nil
+	Ready     func() error                       // says why /readyz is not; may be nil
+	Proxies   []netip.Prefix                     // that say in X-Forwarded-For where requests come from
+	Refused   func(address string, c *Challenge) // is called for each request that has to authenticate; may be nil
 	// Pages serves other pages than the endpoint, and reports whether a request was for one; may be nil.
 	Pages func(http.ResponseWriter, *http.Request) bool
 }
@@ -67,6 +72,7 @@ type httpHandler struct {
 	opts     HTTPOptions
 	routes   map[string]http.HandlerFunc // by path, exactly
 	public   *url.URL                    // address of the endpoint; nil without one
+	failures failures
 	sessions *sessions
 	streams  sync.WaitGroup  // those that are open
 	stopping context.Context // ends when streams have to
@@ -278,6 +284,12 @@ func (h *httpHandler) admits(w http.ResponseWriter, r *http.Request, methods str
 	credentials := h.credentials(r)
 	p, challenge := h.opts.Authenticator.Authenticate(credentials)
 	if challenge != nil {
+		if wait := h.failures.note(credentials.Address); wait > 0 && challenge.Error != "" { // who has a good token is let in all the same
+			w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
+			body := `{"error":"too_many_requests","error_description":"too many failed attempts to authenticate; try again later"}`
+			writeJSON(w, []byte(body), http.StatusTooManyRequests)
+			return who, false
+		}
 		h.refuse(w, r, challenge)
 		return who, false
 	}
@@ -286,7 +298,7 @@ func (h *httpHandler) admits(w http.ResponseWriter, r *http.Request, methods str
 
 // credentials returns what a request shows of who makes it.
 func (h *httpHandler) credentials(r *http.Request) Credentials {
-	c := Credentials{Authorization: r.Header.Get("Authorization"), Address: hostname(r.RemoteAddr), Proofs: r.Header.Values("DPoP"), Method: r.Method}
+	c := Credentials{Authorization: r.Header.Get("Authorization"), Address: h.addressOf(r), Proofs: r.Header.Values("DPoP"), Method: r.Method}
 	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
 		c.Certificate = r.TLS.PeerCertificates[0]
 	}
@@ -298,10 +310,59 @@ func (h *httpHandler) credentials(r *http.Request) Credentials {
 	return c
 }
 
+// addressOf returns where a request comes from. What a proxy says of that counts only if the proxy is known, and the last address that none of
+// them has is the client's: what is before it may be made up.
+func (h *httpHandler) addressOf(r *http.Request) string {
+	address := hostname(r.RemoteAddr)
+	known := func(text string) bool {
+		ip, err := netip.ParseAddr(text)
+		return err == nil && slices.ContainsFunc(h.opts.Proxies, func(p netip.Prefix) bool { return p.Contains(ip.Unmap()) })
+	}
+	if len(h.opts.Proxies) == 0 || !known(address) {
+		return address
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		ip, err := netip.ParseAddr(hostname(strings.TrimSpace(hop)))
+		if err != nil {
+			return address
+		}
+		if address = ip.Unmap().String(); !known(address) {
+			return address
+		}
+	}
+	return address
+}
+
+// failures hold addresses to a number of failed attempts to authenticate: 20 at once, and two a second.
+type failures struct {
+	mu       sync.Mutex
+	limiters share.Store[string, *rate.Limiter]
+}
+
+// note counts a failed attempt, and returns how long the address has to wait if that is one too many.
+func (f *failures) note(address string) (wait time.Duration) {
+	if IsLoopback(address) { // it may be that of a proxy, and so of everybody
+		return 0
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l, ok := f.limiters.Get("", address)
+	if !ok {
+		f.limiters.MaxEntries, f.limiters.MaxAge, f.limiters.Renew = 10_000, time.Minute, true
+		l = rate.NewLimiter(2, 20)
+		f.limiters.Put("", address, l, 1)
+	}
+	if l.Allow() {
+		return 0
+	}
+	return time.Duration((1 - l.Tokens()) / float64(l.Limit()) * float64(time.Second))
+}
+
 // refuse answers a request with a challenge.
 func (h *httpHandler) refuse(w http.ResponseWriter, r *http.Request, challenge *Challenge) {
 	if h.opts.Refused != nil {
-		h.opts.Refused(r, challenge)
+		h.opts.Refused(h.addressOf(r), challenge)
 	}
 	challenge.write(w, h.server.opts.Info.Name, h.protected())
 }

@@ -79,7 +79,7 @@ func TestExampleConfigurations(t *testing.T) {
 		for _, m := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```").FindAllStringSubmatch(text, -1) {
 			count++
 			dir := t.TempDir()
-			yaml := regexp.MustCompile(`/(home/me|srv)/(project|notes|data)`).ReplaceAllStringFunc(m[1], func(path string) string {
+			yaml := regexp.MustCompile(`/(home/me|srv)/(project|notes|data|base|work)`).ReplaceAllStringFunc(m[1], func(path string) string {
 				made := filepath.ToSlash(filepath.Join(dir, filepath.Base(path)))
 				if err := os.MkdirAll(made, 0o700); err != nil {
 					t.Fatal(err)

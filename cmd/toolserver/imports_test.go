@@ -46,7 +46,7 @@ var levels = []string{
 
 	"domain/call",
 	"domain",
-	"audit domain/redact domain/schema",
+	"audit usage domain/redact domain/schema",
 	"domain/structschema",
 	"domain/brief domain/lazyregexp domain/nearest domain/share",
 	"wire/jsonrpc",

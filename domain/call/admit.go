@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
 )
 
 // admit does everything that precedes the work of a call, and may refuse it.
@@ -15,12 +16,10 @@ func (c *Call) admit(ctx context.Context) error {
 	if c.broken != nil {
 		return c.broken
 	}
-	if c.exec.Ready != nil {
-		if err := c.exec.Ready(); err != nil {
-			return &domain.Error{Code: domain.CodeExecutionFailed, Message: err.Error()}
-		}
-	}
 	if err := c.find(c); err != nil {
+		return err
+	}
+	if err := c.exec.permits(c); err != nil {
 		return err
 	}
 	if err := c.takeSlots(ctx); err != nil {
@@ -33,6 +32,25 @@ func (c *Call) admit(ctx context.Context) error {
 		return nil
 	}
 	return c.check(c)
+}
+
+// permits returns why the principal cannot make a call now: because of a limit of the client or of the tool, or of what the program says.
+func (e *Executor) permits(c *Call) error {
+	p, rates, at := &c.Session.Principal, &e.rates, c.Record.Start
+	if p.Client != "" {
+		if err := rates.count("client\x00"+p.Client, "client "+brief.Name(p.Client), c.catalog.Settings.Limits.ClientRate, at); err != nil {
+			return err
+		}
+	}
+	if c.Tool != nil && c.Tool.RatePerMinute > 0 {
+		if err := rates.count("tool\x00"+c.Tool.Name+"\x00"+p.ID, c.Name, c.Tool.RatePerMinute, at); err != nil {
+			return err
+		}
+	}
+	if e.Ready == nil {
+		return nil
+	}
+	return e.Ready(*p, c.Tool)
 }
 
 // findTool finds the tool that the call names and makes it its work.

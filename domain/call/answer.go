@@ -102,6 +102,7 @@ type Record struct {
 	Err         error       // the same, with its causes; secrets are redacted from its message only
 	ArgsBytes   int
 	ResultBytes int
+	Units       int64            // what the call has taken of what the principal may use in a day
 	Refused     []domain.Refusal // what policy did not allow
 	Asked       []Asked          // what a person was asked
 	Abandoned   bool             // the handler had not returned when its caller was answered
@@ -135,6 +136,9 @@ func (c *Call) record(result *domain.ToolResult, failed *domain.Error, err error
 		for _, v := range all {
 			rec.touches(&rec.Made, name, v)
 		}
+	}
+	if c.Tool != nil && rec.Code != domain.CodeRateLimited {
+		rec.Units = c.Tool.Cost
 	}
 	c.noteRefusals(result, failed)
 	c.exec.keep(rec)

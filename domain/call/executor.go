@@ -36,8 +36,8 @@ type Executor struct {
 	// goes. It is nil, or set before the first call.
 	// After an error the call is not made.
 	Begun func(*Record) error
-	// Ready says why no call can be made now, such as that none could be recorded; may be nil.
-	Ready func() error
+	// Ready says why a principal cannot make a call now, such as that it could not be recorded; may be nil. The tool is nil if it is none.
+	Ready func(domain.Principal, *domain.Tool) error
 
 	keep      func(*Record)
 	slots     slots

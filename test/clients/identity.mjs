@@ -42,7 +42,7 @@ export async function provide(port, resource, ...more) {
 // serve starts a server that accepts the tokens of issuers, without waiting until it is ready.
 export async function serve(world, port, settings) {
   const url = `http://127.0.0.1:${port}/mcp`;
-  const configure = ({ server = {}, ...more }) => world.configure({ server: { public_url: `http://127.0.0.1:${port}`, allowed_origins: ['https://app.example.com'], ...server }, profiles: [{ name: 'all', shared: true }], ...more });
+  const configure = ({ server = {}, ...more }) => world.configure({ server: { public_url: `http://127.0.0.1:${port}`, allowed_origins: ['https://app.example.com'], trusted_proxies: ['127.0.0.1'], ...server }, profiles: [{ name: 'all', shared: true }], ...more });
   await configure(settings);
   const child = start(binary, ['serve', '--http', `127.0.0.1:${port}`, '--config', world.config], { cwd: world.work, env: world.env, stdio: ['ignore', 'ignore', 'pipe'] });
   let log = '';
@@ -161,8 +161,11 @@ function modern(method, params = {}) {
   return { headers, body: { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } } };
 }
 
+let attempt = 0;
+
 async function post(url, { headers = {}, body = HELLO } = {}) {
-  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers }, body: JSON.stringify(body) });
+  const from = `10.0.${Math.trunc(attempt / 250)}.${(attempt++ % 250) + 1}`; // each from elsewhere, as failed attempts of one address are limited
+  const response = await fetch(url, { method: 'POST', headers: { 'x-forwarded-for': from, 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers }, body: JSON.stringify(body) });
   const text = await response.text();
   const json = text.startsWith('{') ? text : /^data: (.*)$/m.exec(text)?.[1];
   return { status: response.status, headers: response.headers, body: json ? JSON.parse(json) : text, challenge: response.headers.get('www-authenticate') };
@@ -215,6 +218,13 @@ async function requests(report, { world, port, provider, server }) {
     const wrong = await post(server.url, { headers: { authorization: 'Bearer a.b.c' } });
     assert.equal(wrong.challenge, `Bearer error="invalid_token", resource_metadata="${metadata}/mcp", scope="mcp:read mcp:write", error_description="the token is not valid"`);
     assert.deepEqual(wrong.body, { error: 'invalid_token', error_description: 'the token is not valid' });
+  });
+  await group.test('many failed attempts of one address', async () => {
+    const try_ = async (authorization) => (await fetch(server.url, { method: 'POST', headers: { authorization, 'x-forwarded-for': '192.0.2.7' } })).status;
+    let last;
+    for (let i = 0; i < 30; i++) last = await try_(`Bearer wrong-${i}`);
+    assert.equal(last, 429);
+    assert.notEqual(await try_(`Bearer ${good}`), 429, 'who has a good token is let in');
   });
   await group.test('a token for another server', async () => {
     await assert.rejects(() => token(provider, 'https://else.example.com/mcp'));

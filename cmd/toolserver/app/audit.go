@@ -2,14 +2,64 @@ package app
 
 import (
 	"fmt"
+	"os"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
 	"github.com/toolserver/toolserver/audit"
+	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
+	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/server"
+	"github.com/toolserver/toolserver/usage"
 )
+
+// countUsage begins to count what principals use, and to hold them to what they may use in a day. Stop ends it.
+func (a *App) countUsage() (stop func()) {
+	counter := usage.Start(UsageDirectory(a.Config()), func(err error) {
+		a.journal.plain.Warn("what is used cannot be counted over restarts", zap.Error(err))
+	})
+	a.journal.usage.Store(counter)
+	a.exec.Ready = func(p domain.Principal, t *domain.Tool) error {
+		if l := a.journal.audit.Load(); l != nil {
+			if err := l.Ready(); err != nil {
+				return &domain.Error{Code: domain.CodeExecutionFailed, Message: err.Error()}
+			}
+		}
+		most := a.exec.CatalogOf(p).Settings.Limits.UnitsPerDay
+		if most == 0 || t == nil || counter.Units(p.ID)+t.Cost <= most {
+			return nil
+		}
+		now := time.Now().UTC()
+		wait := now.Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now)
+		return &domain.Error{
+			Code: domain.CodeRateLimited, Hint: "Do without it until then, or ask the operator for more.",
+			Message: fmt.Sprintf("%s takes %d of the %d units a day that you may use, and %d are used; there are new ones at midnight UTC",
+				t.Name, t.Cost, most, counter.Units(p.ID)),
+			Data:    map[string]any{"reason": "quota", "retryAfterMs": wait.Milliseconds(), "limit": most},
+		}
+	}
+	return counter.Close
+}
+
+// UsageDirectory returns what opens the directory with the counts of a configuration.
+func UsageDirectory(cfg *config.Loaded) func() (*os.Root, error) {
+	return sandbox.NewState(cfg.Policy().StateDirectory, "usage").Directory
+}
+
+// count counts a call that has ended.
+func (j *journal) count(r *call.Record) {
+	if c := j.usage.Load(); c != nil {
+		n := usage.Count{Calls: 1, Units: r.Units, Millis: r.Duration.Milliseconds(), In: int64(r.ArgsBytes), Out: int64(r.ResultBytes)}
+		if r.Outcome != "ok" && r.Outcome != "input_required" {
+			n.Failed = 1
+		}
+		c.Add(usage.Key{Principal: r.Principal, Tool: r.Tool}, n)
+	}
+}
 
 // startAudit begins the audit that the configuration has, if it has one: from then on no call is made that cannot be recorded, unless the
 // configuration says otherwise. Stop ends it.
@@ -31,7 +81,6 @@ func (a *App) startAudit() (stop func(), err error) {
 	}
 	a.journal.audit.Store(l)
 	begun := a.exec.Begun
-	a.exec.Ready = l.Ready
 	a.exec.Begun = func(r *call.Record) error {
 		if err := l.Write(a.journal.audited(audit.Begin, r)); err != nil {
 			return err

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -231,15 +229,7 @@ type refusals struct {
 	closed    bool
 }
 
-// request notes a request that was answered with a challenge.
-func (r *refusals) request(req *http.Request, c *server.Challenge) {
-	address, _, err := net.SplitHostPort(req.RemoteAddr)
-	if err != nil {
-		address = req.RemoteAddr
-	}
-	r.note(address, c)
-}
-
+// note notes an attempt from an address that was answered with a challenge.
 func (r *refusals) note(address string, c *server.Challenge) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

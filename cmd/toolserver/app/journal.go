@@ -21,6 +21,7 @@ import (
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/usage"
 )
 
 // RecordDirectory returns what opens the directory of the record that a configuration has.
@@ -32,10 +33,11 @@ func RecordDirectory(cfg *config.Loaded) func() (*os.Root, error) {
 type journal struct {
 	*inForce
 	registry *domain.Registry
-	log      *zap.Logger               // and the record
-	plain    *zap.Logger               // what the server is like, which is no event
-	record   *logging.Record           // nil if none is kept
-	audit    atomic.Pointer[audit.Log] // nil if there is none
+	log      *zap.Logger                   // and the record
+	plain    *zap.Logger                   // what the server is like, which is no event
+	record   *logging.Record               // nil if none is kept
+	usage    atomic.Pointer[usage.Counter] // nil unless others are served
+	audit    atomic.Pointer[audit.Log]     // nil if there is none
 
 	mu       sync.Mutex
 	unlisted map[domain.Missing]bool // the items that were last logged as not offered
@@ -92,6 +94,7 @@ func (j *journal) call(r *call.Record) {
 	if r.Refused != nil {
 		j.complete(r)
 	}
+	j.count(r)
 	j.auditCall(r)
 	j.write(zapcore.Entry{Level: level, Time: r.Start.Add(r.Duration), Message: record.Call}, r) // whose time is known
 	if stack := r.Stack(); stack != "" {

@@ -91,6 +91,9 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 		return err
 	}
 	defer stop()
+	if o.HTTP != "" {
+		defer a.countUsage()()
+	}
 	s := a.serves(o)
 	ctx, ended := context.WithCancel(ctx)
 	// The first calls could leave none for finding out what the kernel offers: commands
@@ -280,7 +283,7 @@ func (s *serving) overHTTP(ctx context.Context) error {
 		Path: cfg.Server.Path, PublicURL: cfg.Server.PublicURL, AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: cfg.Server.AllowedHosts,
 		AnyHost:    s.auth.required() || !server.IsLoopback(s.HTTP),
 		SessionTTL: cfg.Server.SessionTTL, MaxSessions: cfg.Server.MaxSessions, DrainDelay: cfg.Server.DrainDelay,
-		Authenticator: s.auth, Protected: s.auth.protected, Ready: s.auth.ready, Refused: s.auth.refusals.request, Pages: pages,
+		Authenticator: s.auth, Protected: s.auth.protected, Ready: s.auth.ready, Proxies: cfg.Proxies(), Refused: s.auth.refusals.note, Pages: pages,
 	})
 }
 

@@ -2,19 +2,24 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolserver/toolserver/audit"
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/domain/call"
+	counts "github.com/toolserver/toolserver/usage"
 )
 
 // auditCommand reads audits, and makes their keys.
@@ -240,5 +245,70 @@ func auditExport(g *globals) *cobra.Command {
 	})
 	cmd.Flags().StringVar(&format, "format", format, "ocsf: API activity and authentication of OCSF 1.7, a line each")
 	completes(cmd, "format", "ocsf")
+	return cmd
+}
+
+// usageCommand reports what principals have used.
+func usageCommand(g *globals) *cobra.Command {
+	var since, by, principal string
+	cmd := command("usage", nil, func(*cobra.Command, []string) error {
+		from, err := sinceWhen(since, time.Now())
+		if err == nil && by != "principal" && by != "tool" && by != "both" {
+			err = fmt.Errorf("--by %q is neither principal, tool nor both", by)
+		}
+		if err != nil {
+			return usage(err)
+		}
+		cfg, err := g.load()
+		if err != nil {
+			return usage(err)
+		}
+		used, err := counts.Read(app.UsageDirectory(cfg), from.UTC().Format(time.DateOnly))
+		if err != nil {
+			return err
+		}
+		sums := map[counts.Key]counts.Count{}
+		for key, n := range used {
+			if principal != "" && key.Principal != principal && !strings.HasSuffix(key.Principal, "#"+principal) && !strings.HasSuffix(key.Principal, ":"+principal) {
+				continue
+			}
+			switch by {
+			case "principal":
+				key.Tool = ""
+			case "tool":
+				key.Principal = ""
+			}
+			sum := sums[key]
+			sum.Add(n)
+			sums[key] = sum
+		}
+		keys := slices.SortedFunc(maps.Keys(sums), func(a, b counts.Key) int {
+			return cmp.Or(cmp.Compare(sums[b].Calls, sums[a].Calls), strings.Compare(a.Principal, b.Principal), strings.Compare(a.Tool, b.Tool))
+		})
+		if g.json {
+			type row struct {
+				Principal string `json:"principal,omitempty"`
+				Tool      string `json:"tool,omitempty"`
+				counts.Count
+			}
+			rows := []row{}
+			for _, key := range keys {
+				rows = append(rows, row{key.Principal, key.Tool, sums[key]})
+			}
+			return printJSON(g.std.Out, map[string]any{"usage": rows})
+		}
+		w := tabwriter.NewWriter(g.std.Out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "CALLS\tFAILED\tUNITS\tSECONDS\tIN\tOUT\tPRINCIPAL\tTOOL")
+		for _, key := range keys {
+			n := sums[key]
+			fmt.Fprintf(w, "%d\t%d\t%d\t%.1f\t%d\t%d\t%s\t%s\n", n.Calls, n.Failed, n.Units, float64(n.Millis)/1000, n.In, n.Out,
+				call.Visible(cmp.Or(key.Principal, "all")), call.Visible(cmp.Or(key.Tool, "all")))
+		}
+		return w.Flush()
+	})
+	cmd.Flags().StringVar(&since, "since", "1d", "days that count, to the day in UTC: 7d, 2026-11-01")
+	cmd.Flags().StringVar(&by, "by", "both", "a line for each principal, tool, or both")
+	cmd.Flags().StringVar(&principal, "principal", "", "only this principal, by ID or subject")
+	completes(cmd, "by", "principal", "tool", "both")
 	return cmd
 }

@@ -142,7 +142,7 @@ func newRoot(g *globals) *cobra.Command {
 	root := bareRoot(g)
 	call, explain := g.toolCommand("call", menu{runs: true}), g.toolCommand("explain", menu{})
 	root.AddCommand(serveCommand(g), call.Command, toolsCommand(g), checkCommand(g), explain.Command, logCommand(g), configCommand(g),
-		trustCommand(g), untrustCommand(g), tokenCommand(g), auditCommand(g), authCommand(g, (*app.App).Google), upstreamCommand(g),
+		trustCommand(g), untrustCommand(g), tokenCommand(g), auditCommand(g), usageCommand(g), authCommand(g, (*app.App).Google), upstreamCommand(g),
 		installCommand(g), uninstallCommand(g), clientsCommand(g), versionCommand(g), completionCommand())
 	root.SetHelpCommand(helpCommand(g))
 	describe(root)

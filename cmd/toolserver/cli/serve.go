@@ -64,6 +64,9 @@ func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool) erro
 		return usage(fmt.Errorf("%s is not a loopback address and neither tokens nor issuers are configured: "+
 			"add server.tokens (toolserver token new NAME) or auth.issuers, or use --insecure-no-auth", o.HTTP))
 	}
+	if err := config.Unsafe(cfg, o.HTTP); err != nil {
+		return usage(err)
+	}
 	defer app.CatchBrokenPipes()()
 	log, err := logging.New(cfg.Logging, g.std.Err)
 	if err != nil {

@@ -1,0 +1,223 @@
+// Package usage counts what principals use, day by day, and keeps the counts over restarts.
+package usage
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolserver/toolserver/domain/lazyregexp"
+)
+
+// Count is what was used of one tool.
+type Count struct {
+	Calls  int64 `json:"calls"`
+	Failed int64 `json:"failed,omitempty"` // of them, whatever the reason
+	Units  int64 `json:"units,omitempty"`
+	Millis int64 `json:"ms,omitempty"`
+	In     int64 `json:"in,omitempty"`  // bytes of arguments
+	Out    int64 `json:"out,omitempty"` // bytes of results
+}
+
+// Add adds another count.
+func (c *Count) Add(o Count) {
+	c.Calls, c.Failed, c.Units, c.Millis, c.In, c.Out = c.Calls+o.Calls, c.Failed+o.Failed, c.Units+o.Units, c.Millis+o.Millis, c.In+o.In, c.Out+o.Out
+}
+
+// Key says whose count it is, and of what. The principal is an ID.
+type Key struct{ Principal, Tool string }
+
+// Bounds of what is kept.
+const (
+	maxCounts = 50_000 // of a day; what comes then counts as of Others
+	keepDays  = 92
+	savePause = time.Minute
+)
+
+// Others stands for the principals, or the tools, beyond the bound.
+const Others = "_other"
+
+// Counter counts for one process. It is safe for concurrent use.
+type Counter struct {
+	open  func() (*os.Root, error)
+	name  string // of its files, after the day
+	now   func() time.Time
+	saved *time.Timer
+	fail  func(error)
+
+	mu      sync.Mutex
+	day     string
+	own     map[Key]*Count   // of this process
+	units   map[string]int64 // of each principal, of all processes before this one, too
+	changed bool
+	closed  bool
+}
+
+// Start begins to count. Open opens the directory that keeps the counts; fail is told when that fails. The caller closes the counter.
+func Start(open func() (*os.Root, error), fail func(error)) *Counter {
+	c := &Counter{open: open, name: fmt.Sprintf("%d-%d", time.Now().UnixNano(), os.Getpid()), now: time.Now, fail: fail}
+	c.saved = time.AfterFunc(savePause, c.save)
+	c.begin(c.today())
+	return c
+}
+
+func (c *Counter) today() string { return c.now().UTC().Format(time.DateOnly) }
+
+// begin begins a day.
+func (c *Counter) begin(day string) {
+	c.day, c.own, c.units, c.changed = day, map[Key]*Count{}, map[string]int64{}, false
+	before, err := Read(c.open, day)
+	if err != nil {
+		c.fail(err)
+	}
+	for key, n := range before {
+		c.units[key.Principal] += n.Units
+	}
+}
+
+// Add counts.
+func (c *Counter) Add(key Key, n Count) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.turn()
+	count := c.own[key]
+	if count == nil {
+		if len(c.own) >= maxCounts {
+			key = Key{Others, Others}
+		}
+		if count = c.own[key]; count == nil {
+			count = &Count{}
+			c.own[key] = count
+		}
+	}
+	count.Add(n)
+	c.units[key.Principal] += n.Units
+	c.changed = true
+}
+
+// Units returns how much a principal has used today.
+func (c *Counter) Units(principal string) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.turn()
+	return c.units[principal]
+}
+
+// turn begins the next day, if that has come.
+func (c *Counter) turn() {
+	if day := c.today(); day != c.day {
+		c.write()
+		c.begin(day)
+	}
+}
+
+func (c *Counter) save() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.write()
+	if !c.closed {
+		c.saved.Reset(savePause)
+	}
+}
+
+// Close saves what was counted.
+func (c *Counter) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.saved.Stop()
+	c.write()
+}
+
+// write writes the counts of the day.
+func (c *Counter) write() {
+	if !c.changed {
+		return
+	}
+	byPrincipal := map[string]map[string]*Count{}
+	for key, n := range c.own {
+		if byPrincipal[key.Principal] == nil {
+			byPrincipal[key.Principal] = map[string]*Count{}
+		}
+		byPrincipal[key.Principal][key.Tool] = n
+	}
+	b, err := json.Marshal(byPrincipal)
+	if err == nil {
+		err = c.replace(b)
+	}
+	if c.changed = err != nil; err != nil {
+		c.fail(err)
+	}
+}
+
+func (c *Counter) replace(b []byte) error {
+	dir, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	name := c.day + "-" + c.name + ".json"
+	if err := dir.WriteFile(name+".tmp", b, 0o600); err != nil {
+		return err
+	}
+	if err := dir.Rename(name+".tmp", name); err != nil {
+		return err
+	}
+	oldest := c.now().UTC().AddDate(0, 0, -keepDays).Format(time.DateOnly)
+	entries, _ := fs.ReadDir(dir.FS(), ".")
+	for _, e := range entries {
+		if file().MatchString(e.Name()) && e.Name() < oldest {
+			_ = dir.Remove(e.Name()) // or the next time
+		}
+	}
+	return nil
+}
+
+// file is how files are called.
+var file = lazyregexp.New(`^\d{4}-\d{2}-\d{2}-[\d-]+\.json$`)
+
+// Read returns what was used since a day, such as 2026-11-28, by all processes that have saved it.
+func Read(open func() (*os.Root, error), since string) (map[Key]Count, error) {
+	all := map[Key]Count{}
+	dir, err := open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	if err != nil {
+		return all, err
+	}
+	defer dir.Close()
+	entries, err := fs.ReadDir(dir.FS(), ".")
+	if err != nil {
+		return all, err
+	}
+	for _, e := range entries {
+		if !file().MatchString(e.Name()) || strings.Compare(e.Name(), since) < 0 {
+			continue
+		}
+		b, err := dir.ReadFile(e.Name())
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var kept map[string]map[string]Count
+		if err == nil {
+			err = json.Unmarshal(b, &kept)
+		}
+		if err != nil {
+			return all, fmt.Errorf("%s: %w", e.Name(), err)
+		}
+		for principal, tools := range kept {
+			for tool, n := range tools {
+				sum := all[Key{principal, tool}]
+				sum.Add(n)
+				all[Key{principal, tool}] = sum
+			}
+		}
+	}
+	return all, nil
+}

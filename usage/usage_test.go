@@ -1,0 +1,68 @@
+package usage
+
+import (
+	"os"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestUsage counts over restarts, beside another process, and over midnight.
+func TestUsage(t *testing.T) {
+	dir := t.TempDir()
+	open := func() (*os.Root, error) { return os.OpenRoot(dir) }
+	fail := func(err error) { t.Error(err) }
+	first, other := Start(open, fail), Start(open, fail)
+	key := Key{"token:ann", "bash"}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 100 {
+				first.Add(key, Count{Calls: 1, Units: 2})
+			}
+		})
+	}
+	all.Wait()
+	other.name += "-1"
+	other.Add(key, Count{Calls: 1, Units: 5})
+	first.Close()
+	other.Close()
+	next := Start(open, fail)
+	if n := next.Units("token:ann"); n != 1605 {
+		t.Errorf("%d units after a restart", n)
+	}
+	next.Add(key, Count{Calls: 1, Units: 1})
+	if next.Units("token:ann") != 1606 || next.Units("token:bob") != 0 {
+		t.Error("wrong units")
+	}
+	next.now = func() time.Time { return time.Now().AddDate(0, 0, 1) }
+	if n := next.Units("token:ann"); n != 0 {
+		t.Errorf("%d units on the next day", n)
+	}
+	next.Add(key, Count{Calls: 1})
+	next.Close()
+	kept, err := Read(open, time.Now().UTC().Format(time.DateOnly))
+	if err != nil || kept[key] != (Count{Calls: 803, Units: 1606}) {
+		t.Errorf("%+v, %v", kept, err)
+	}
+	later := Start(open, fail)
+	later.now = func() time.Time { return time.Now().AddDate(0, 0, keepDays+2) }
+	later.Add(key, Count{Calls: 1})
+	later.Close()
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("%d files after %d days", len(files), keepDays+2)
+	}
+}
+
+// TestBound counts more than there is room for.
+func TestBound(t *testing.T) {
+	dir := t.TempDir()
+	c := Start(func() (*os.Root, error) { return os.OpenRoot(dir) }, func(err error) { t.Error(err) })
+	defer c.Close()
+	for i := range maxCounts + 10 {
+		c.Add(Key{"token:ann", string(rune(i + 1000))}, Count{Calls: 1})
+	}
+	if len(c.own) > maxCounts+1 || c.own[Key{Others, Others}].Calls != 10 {
+		t.Errorf("%d counts", len(c.own))
+	}
+}
