@@ -73,11 +73,13 @@ type httpHandler struct {
 	routes   map[string]http.HandlerFunc // by path, exactly
 	public   *url.URL                    // address of the endpoint; nil without one
 	failures failures
-	sessions *sessions
-	streams  sync.WaitGroup  // those that are open
-	stopping context.Context // ends when streams have to
-	ready    context.Context // ends when /readyz says so
-	base     context.Context // of requests that go on without their connection
+
+	publicText string // that address, as a text
+	sessions   *sessions
+	streams    sync.WaitGroup  // those that are open
+	stopping   context.Context // ends when streams have to
+	ready      context.Context // ends when /readyz says so
+	base       context.Context // of requests that go on without their connection
 }
 
 // ServeHTTP serves clients on l until ctx ends and then for the DrainDelay, in which
@@ -172,6 +174,7 @@ func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handle
 	h.routes = wellknown.Cards(s.opts.Info, opts.PublicURL, opts.Path)
 	h.routes[wellknown.ProtectedPath], h.routes[wellknown.ProtectedPath+path] = h.metadata, h.metadata
 	if h.public = wellknown.Endpoint(opts.PublicURL, opts.Path); h.public != nil {
+		h.publicText = strings.TrimSuffix(h.public.String(), "/")
 		h.routes[wellknown.ProtectedPath+strings.TrimSuffix(h.public.Path, "/")] = h.metadata
 	}
 	h.routes[path], h.routes[path+"/"] = h.endpoint, h.endpoint // people write either
@@ -202,6 +205,8 @@ func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if route, ok := h.routes[r.URL.Path]; ok {
 		route(w, r)
+	} else if h.public != nil && strings.HasPrefix(r.URL.Path, strings.TrimSuffix(h.opts.Path, "/")+linksPath) {
+		h.serveLink(w, r)
 	} else if h.opts.Pages == nil || !h.opts.Pages(w, r) {
 		http.Error(w, "not found; the MCP endpoint is "+h.opts.Path, http.StatusNotFound)
 	}
@@ -301,6 +306,9 @@ func (h *httpHandler) credentials(r *http.Request) Credentials {
 	c := Credentials{Authorization: r.Header.Get("Authorization"), Address: h.addressOf(r), Proofs: r.Header.Values("DPoP"), Method: r.Method}
 	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
 		c.Certificate = r.TLS.PeerCertificates[0]
+	}
+	if h.public != nil {
+		c.Public = h.publicText
 	}
 	if h.public != nil && len(c.Proofs) > 0 {
 		at := *h.public

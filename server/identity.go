@@ -142,6 +142,7 @@ type Credentials struct {
 	Proofs        []string          // the DPoP headers
 	Method, URL   string            // that proofs are for: the URL is public, without query; empty without a public address
 	Certificate   *x509.Certificate // of the client, verified; nil if it has none
+	Public        string            // address of the endpoint; empty without one
 	Again         bool              // of a request that was let in before
 }
 

@@ -76,6 +76,7 @@ type Server struct {
 	streams  *share.Pool                    // of changes that are open over HTTP, likewise
 	watches  *share.Pool                    // subscriptions to documents, likewise
 	files    share.Store[string, *transfer] // by header and token
+	links    share.Store[string, *link]     // by token
 }
 
 // Bounds of what all clients together can have in flight or open.
@@ -102,6 +103,7 @@ func New(exec *call.Executor, opts Options) *Server {
 		met:      share.Store[string, struct{}]{MaxEntries: maxUnused, MaxAge: metTime, Renew: true},
 		unused:   share.Store[string, struct{}]{MaxEntries: maxUnused, MaxAge: stateTime},
 		replays:  share.Store[string, *replay]{MaxSize: maxReplays, MaxAge: replayTime},
+		links:    share.Store[string, *link]{MaxEntries: maxTransfers, MaxAge: transferTime, Dropped: (*link).drop},
 		files:    share.Store[string, *transfer]{MaxEntries: maxTransfers, MaxSize: maxUploaded, MaxAge: transferTime, Dropped: (*transfer).drop},
 		held:     share.NewPool(max(maxBytesHeld, 3*int64(opts.MaxMessageBytes)/2), 0),
 		requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0), watches: share.NewPool(maxWatched, 0)}

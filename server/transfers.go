@@ -1,10 +1,12 @@
 package server
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +33,7 @@ import (
 const (
 	uploadsPath, downloadsPath   = "/uploads", "/downloads"
 	uploadHeader, downloadHeader = "X-Upload-Token", "X-Download-Token"
+	linksPath                    = "/files/" // of addresses for people, whose last part is the token
 )
 
 const (
@@ -226,3 +229,162 @@ func (m *moving) Read(b []byte) (int, error) {
 	_ = m.control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	return m.ReadSeeker.Read(b)
 }
+
+// A link is an address for people whose client sends and gets no files itself. Who has it needs nothing else, and can use it once.
+type link struct {
+	download *transfer // nil for an upload
+	who      caller
+	session  domain.Session
+	tool     string          // that is called with what is put there
+	args     json.RawMessage // besides the file
+	used     atomic.Bool
+}
+
+// Link returns an address at which a person gets a file, or puts one where content is nil; empty if this server has no public address.
+func (p *peer) Link(content *os.File, about call.File) string {
+	at := p.who.credentials.Public
+	if at == "" {
+		return ""
+	}
+	name, _ := rawjson.String(p.name)
+	l := &link{who: p.who, session: p.domain(), tool: name, args: slices.Clone(p.arguments)}
+	l.session.Meta = nil
+	if content != nil {
+		l.download = &transfer{File: content, about: about}
+	}
+	owner, token := linkOwner(p.who.principal.ID), rand.Text()
+	p.server.links.Put(owner, token, l, 1)
+	time.AfterFunc(transferTime, func() { p.server.links.Get("", "") })
+	return at + linksPath + owner + "." + token
+}
+
+// linkOwner is how an address names whose it is, without saying it.
+func linkOwner(principal string) string {
+	sum := sha256.Sum256([]byte("link " + principal))
+	return hex.EncodeToString(sum[:8])
+}
+
+// drop closes what the link is to.
+func (l *link) drop() {
+	if l.download != nil {
+		l.download.drop()
+	}
+}
+
+// page is what a browser shows at an address to put a file at.
+const page = `<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Send a file</title>
+<form method="post" enctype="multipart/form-data"><h1>Send a file</h1><p>It goes to the workspace that asked for it, once.</p>
+<input type="file" name="file" required> <button>Send</button></form>`
+
+// serveLink serves an address for people.
+func (h *httpHandler) serveLink(w http.ResponseWriter, r *http.Request) {
+	owner, token, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, strings.TrimSuffix(h.opts.Path, "/")+linksPath), ".")
+	refuse := func(status int, text string) {
+		w.Header().Set("Cache-Control", "no-store")
+		http.Error(w, text, status)
+	}
+	if !h.hostAllowed(r.Host) {
+		refuse(http.StatusForbidden, "this host is not allowed")
+		return
+	}
+	l, ok := h.server.links.Get(owner, token)
+	session := domain.Session{}
+	if ok {
+		session = l.session
+		session.Principal, ok = l.who.again()
+	}
+	if !ok {
+		refuse(http.StatusNotFound, "this address has expired or was used; ask for another one")
+		return
+	}
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	switch {
+	case l.download != nil && r.Method == http.MethodGet:
+		if !l.used.CompareAndSwap(false, true) {
+			refuse(http.StatusNotFound, "this address was used; ask for another one")
+			return
+		}
+		defer l.drop()
+		defer h.server.links.Take(owner, token)
+		r.Header.Del("Range")
+		if refused := h.send(w, r, l.download); refused != nil {
+			refuse(refused.status, refused.text)
+		}
+	case l.download == nil && r.Method == http.MethodGet:
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'")
+		w.Header().Set("Cache-Control", "no-store")
+		_, _ = io.WriteString(w, page)
+	case l.download == nil && (r.Method == http.MethodPut || r.Method == http.MethodPost):
+		if !l.used.CompareAndSwap(false, true) {
+			refuse(http.StatusConflict, "a file is being put here, or was")
+			return
+		}
+		status, text := h.put(w, r, l, session)
+		if status == http.StatusCreated {
+			h.server.links.Take(owner, token)
+		} else {
+			l.used.Store(false)
+		}
+		refuse(status, text)
+	default:
+		methodNotAllowed(w, "GET, PUT, POST")
+	}
+	h.server.opts.Log.Info("a file went by link", zap.String("principal", l.who.principal.ID), zap.String("method", r.Method))
+}
+
+// put has the tool that gave the address take what comes, under the policy of this moment.
+func (h *httpHandler) put(w http.ResponseWriter, r *http.Request, l *link, session domain.Session) (status int, text string) {
+	body, name := io.Reader(r.Body), ""
+	if form, err := r.MultipartReader(); err == nil {
+		part, err := form.NextPart()
+		if err != nil {
+			return http.StatusBadRequest, "the form has no file"
+		}
+		body, name = part, part.FileName()
+	}
+	f, err := h.server.opts.Spool()
+	if err != nil {
+		return http.StatusInsufficientStorage, "the file cannot be kept"
+	}
+	defer f.Close()
+	most, size, hash := (call.File{}).MaxSize(), int64(0), sha256.New()
+	control := http.NewResponseController(w)
+	for err == nil && size <= most {
+		_ = control.SetReadDeadline(time.Now().Add(readTimeout))
+		var n int64
+		n, err = io.CopyN(io.MultiWriter(f, hash), body, transferPiece)
+		size += n
+	}
+	switch {
+	case size > most:
+		return http.StatusRequestEntityTooLarge, fmt.Sprintf("at most %d bytes can be put here", most)
+	case err != io.EOF:
+		return http.StatusBadRequest, "the file did not come whole"
+	}
+	_, _ = f.Seek(0, io.SeekStart)
+	about := jsonrpc.AppendValue(nil, call.File{ID: "link", Name: name, MIMEType: "application/octet-stream", Size: size})
+	ctx, stop := context.WithTimeout(r.Context(), transferTime)
+	defer stop()
+	result, err := h.server.exec.Call(ctx, call.ExecuteToolCommand{
+		Session: session, Tool: l.tool, Arguments: rawjson.With(l.args, "file", about), Client: &sender{content: f},
+	})
+	switch {
+	case err != nil:
+		return http.StatusForbidden, err.Error()
+	case result.IsError:
+		return http.StatusForbidden, result.Content[0].Text
+	}
+	return http.StatusCreated, fmt.Sprintf("%s\nSHA-256: %x", result.Content[0].Text, hash.Sum(nil))
+}
+
+// sender is the client of a call that takes a file that was put at an address.
+type sender struct {
+	call.ProgressFunc
+	content *os.File
+}
+
+func (s *sender) Transfers(part string) bool                      { return part == "upload" }
+func (s *sender) Upload(call.File) (io.ReadCloser, error)         { return io.NopCloser(s.content), nil }
+func (s *sender) Offer(*os.File, call.File) (meta map[string]any) { return nil }
+func (s *sender) Link(*os.File, call.File) string                 { return "" }

@@ -36,6 +36,7 @@ type Transfers interface {
 	Transfers(part string) bool // upload or download
 	Upload(File) (io.ReadCloser, error)
 	Offer(content *os.File, about File) (meta map[string]any)
+	Link(content *os.File, about File) (address string)
 }
 
 // Upload returns the content of the file of the client that an argument of the call that ctx belongs
@@ -50,15 +51,35 @@ func Upload(ctx context.Context, f File) (io.ReadCloser, error) {
 	return t.Upload(f)
 }
 
-// Offer has the client of the call that ctx belongs to get a file by address, if the result has the returned meta. It takes
-// over the file.
-func Offer(ctx context.Context, content *os.File, about File) (meta map[string]any, err error) {
+// Offer has the client of the call that ctx belongs to get a file by address, if the result has the returned meta, or returns an address at
+// which a person gets it, once. It takes over the file.
+func Offer(ctx context.Context, content *os.File, about File) (meta map[string]any, address string, err error) {
 	t, err := transfers(ctx, "download")
-	if err != nil {
-		content.Close()
-		return nil, err
+	if err == nil {
+		return t.Offer(content, about), "", nil
 	}
-	return t.Offer(content, about), nil
+	if l, ok := callOf(ctx).client.(Transfers); ok {
+		if address = l.Link(content, about); address != "" {
+			return nil, address, nil
+		}
+	}
+	content.Close()
+	return nil, "", err
+}
+
+// UploadLink returns an address at which a person can put a file, once: then the call that ctx belongs to is made again, with that file as
+// argument. It is for clients that send no files themselves.
+func UploadLink(ctx context.Context) (address string, err error) {
+	_, err = transfers(ctx, "upload")
+	if err == nil {
+		return "", &domain.Error{Code: domain.CodeInvalidParams, Message: "the argument file is missing", Hint: "Describe the file."}
+	}
+	if l, ok := callOf(ctx).client.(Transfers); ok {
+		if address = l.Link(nil, File{}); address != "" {
+			return address, nil
+		}
+	}
+	return "", err
 }
 
 func transfers(ctx context.Context, part string) (Transfers, error) {

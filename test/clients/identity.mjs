@@ -487,6 +487,45 @@ async function people(report, { world, port, provider, resource }) {
     for (const whose of ['two', 'three']) assert.ok(!said.includes(homes[whose]), said.slice(0, 500));
     assert.ok(said.includes(homes.one), 'instructions name the own directory');
   });
+  await group.test('files by address, for people', async () => {
+    const link = async (who, tool, path) => {
+      const { body } = await ask(who, 'tools/call', { name: tool, arguments: { path } });
+      return body.result.content.find(({ type }) => type === 'resource_link').uri;
+    };
+    const big = Buffer.alloc(3_000_000, 'ä');
+    let at = await link('one', 'upload_file', 'sub/big.bin');
+    assert.ok(at.startsWith(`${server.url}/files/`));
+    assert.match(await (await fetch(at)).text(), /<form method="post" enctype="multipart\/form-data">/);
+    const put = await fetch(at, { method: 'PUT', body: big });
+    assert.equal(put.status, 201);
+    assert.match(await put.text(), new RegExp(createHash('sha256').update(big).digest('hex')));
+    assert.deepEqual(await readFile(join(homes.one, 'sub/big.bin')), big);
+    assert.equal((await fetch(at, { method: 'PUT', body: big })).status, 404, 'once');
+    const form = new FormData();
+    form.set('file', new Blob(['from a browser']), 'x.txt');
+    assert.equal((await fetch(await link('two', 'upload_file', 'form.txt'), { method: 'POST', body: form })).status, 201);
+    assert.equal(await readFile(join(homes.two, 'form.txt'), 'utf8'), 'from a browser');
+    at = await link('one', 'download_file', 'sub/big.bin');
+    const got = await fetch(at);
+    assert.match(got.headers.get('content-disposition'), /attachment; filename=big.bin/);
+    assert.deepEqual(Buffer.from(await got.arrayBuffer()), big);
+    assert.equal((await fetch(at)).status, 404, 'once');
+    for (const wrong of [`${at}x`, at.replace(/\.\w+$/, `.${'A'.repeat(26)}`), `${server.url}/files/`]) assert.equal((await fetch(wrong)).status, 404);
+    // Two at once: one of them gets it. Where policy refuses, nothing is written, and the address stays good.
+    at = await link('one', 'download_file', 'own.txt');
+    assert.deepEqual((await Promise.all([fetch(at), fetch(at)])).map(({ status }) => status).sort(), [200, 404]);
+    at = await link('one', 'upload_file', 'later.txt');
+    await server.configure({ ...server.settings, profiles: server.settings.profiles.map((profile) => ({ ...profile, tools: { write_file: { denied_paths: ['later.txt'] } } })) });
+    const allowed = async () => !(await call('one', 'write_file', { path: 'later.txt', content: 'y' })).wrong;
+    await until(10_000, 'policy refuses', async () => !(await allowed()));
+    assert.equal((await fetch(at, { method: 'PUT', body: 'x' })).status, 403);
+    await server.configure(server.settings);
+    await until(10_000, 'policy allows', allowed);
+    assert.equal((await fetch(at, { method: 'PUT', body: 'x' })).status, 201);
+    assert.equal((await call('one', 'read_file', { path: 'later.txt' })).text, 'x');
+    assert.match(JSON.stringify(await call('one', 'upload_file', { path: `${homes.two}/put.txt` })), /outside/);
+    assert.match(JSON.stringify(await call('one', 'download_file', { path: `${homes.two}/own.txt` })), /outside/);
+  });
   await group.test('limits', async () => {
     const { headers, body } = modern('tools/call', { name: 'echo', arguments: { message: 'x' } });
     const left = async (who) => Number(/r=(\d+)/.exec((await post(server.url, { headers: { ...headers, authorization: `Bearer ${tokens[who]}` }, body })).headers.get('ratelimit'))[1]);

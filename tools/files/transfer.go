@@ -18,10 +18,10 @@ import (
 
 // uploadInput are the arguments of upload_file.
 type uploadInput struct {
-	Path       string    `json:"path" min:"1" max:"4096"`
-	File       call.File `json:"file"`
-	CreateDirs *bool     `json:"create_dirs"`
-	OnConflict string    `json:"on_conflict" default:"overwrite" enum:"overwrite|error"`
+	Path       string     `json:"path" min:"1" max:"4096"`
+	File       *call.File `json:"file"`
+	CreateDirs *bool      `json:"create_dirs"`
+	OnConflict string     `json:"on_conflict" default:"overwrite" enum:"overwrite|error"`
 }
 
 func (uploadInput) Words() string { return arguments }
@@ -45,7 +45,17 @@ func (t fileTool) upload(ctx context.Context, in uploadInput) (domain.ToolResult
 	if err := t.mayUpload(to); err != nil { // before the client sends anything
 		return t.writeFailure(to, err)
 	}
-	content, err := call.Upload(ctx, in.File)
+	if in.File == nil {
+		address, err := call.UploadLink(ctx)
+		if err != nil {
+			return domain.ToolResult{}, err
+		}
+		res := domain.Text(fmt.Sprintf("Nothing is written yet. Give the user this address: a browser has a form there, and curl -T FILE works, too. "+
+			"What they put there within 15 minutes, once, becomes %s: %s", in.Path, address))
+		res.Content = append(res.Content, domain.Content{Type: domain.LinkContent, URI: address, Name: "Put the file here"})
+		return res, nil
+	}
+	content, err := call.Upload(ctx, *in.File)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
@@ -119,12 +129,19 @@ func (t fileTool) download(ctx context.Context, in downloadInput) (domain.ToolRe
 	about := call.File{
 		Name: filepath.Base(f.Info.Real), Size: f.Info.Size, MIMEType: cmp.Or(mime.TypeByExtension(filepath.Ext(f.Info.Real)), "application/octet-stream"),
 	}
-	meta, err := call.Offer(ctx, f.File, about)
+	meta, address, err := call.Offer(ctx, f.File, about)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
 	res := domain.Text(fmt.Sprintf("The client gets %s (%s)", in.Path, humanSize(about.Size)))
-	res.Meta, res.Made = meta, map[string][]string{"offered_bytes": {strconv.FormatInt(about.Size, 10)}}
+	if address != "" {
+		res = domain.Text(fmt.Sprintf("Give the user this address, at which they get %s (%s) within 15 minutes, once: %s", in.Path, humanSize(about.Size), address))
+		res.Content = append(res.Content, domain.Content{Type: domain.LinkContent, URI: address, Name: about.Name, MIMEType: about.MIMEType})
+	}
+	if meta != nil {
+		res.Meta = meta
+	}
+	res.Made = map[string][]string{"offered_bytes": {strconv.FormatInt(about.Size, 10)}}
 	res.Results = downloadResult{in.Path, about.Size, about.MIMEType}
 	return res, nil
 }

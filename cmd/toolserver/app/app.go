@@ -299,7 +299,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox, registry *domain.Regi
 			},
 		},
 		Sandbox: box, Settings: cfg.ToolSettings(),
-		Files: files.Options{MaxChars: cfg.Limits.MaxResultChars, NoTransfers: !a.protocol(cfg).Extensions.Files},
+		Files: files.Options{MaxChars: cfg.Limits.MaxResultChars, NoTransfers: !a.protocol(cfg).Extensions.Files && (cfg.Server.PublicURL == "" || !a.program.HTTP)},
 		Shell: shell.Options{
 			BashTimeout: cfg.Tools["bash"].Timeout, ExecuteTimeout: cfg.Tools["execute_command"].Timeout,
 			MaxChars: cfg.Limits.MaxResultChars, NoShell: noShell != nil,
