@@ -37,6 +37,8 @@ type server struct {
 	Issuer        string `json:"issuer"`
 	JWKS          string `json:"jwks_uri"`
 	Introspection string `json:"introspection_endpoint"`
+	Authorization string `json:"authorization_endpoint"`
+	Token         string `json:"token_endpoint"`
 }
 
 // keys are the public keys of an authorization server, as of the last time that it was asked.

@@ -40,6 +40,7 @@ type Issuer struct {
 	LevelFrom     string        `yaml:"compliance_level_from"`
 	Level         string        `yaml:"compliance_level" format:"level"`
 	Introspection Introspection `yaml:"introspection"`
+	Browser       Browser       `yaml:"sign_in"`
 }
 
 // Whether tokens may or have to be bound to a key of the client (RFC 9449).

@@ -32,6 +32,9 @@ type Host struct {
 	// Prove returns what checks the credential that a principal is asked for before going on: who opens a link that somebody else
 	// sent has another. It returns nil for the person at this machine, who is not asked.
 	Prove func(principal string) func(credential string) bool
+	// Identify returns what has an identity provider say whether somebody at a browser is a principal, instead of a credential; nil where none
+	// can. It may be nil.
+	Identify func(principal string) Identifier
 	// Public returns the pages that people's browsers reach on this server; nil where they are served on an address of this machine.
 	Public    func() *Pages
 	PublicURL string // of the server that Public is of, also while that does not run
@@ -160,7 +163,10 @@ func (d *Desk) Begin(r Request) (*Flow, error) {
 		desk: d, pages: page, done: make(chan struct{}), request: r, state: Secret(32),
 		redirect: page.redirect(), cookie: Secret(16), then: map[string]func(){},
 	}
-	if d.config.Prove != nil {
+	if d.config.Identify != nil {
+		f.identify = d.config.Identify(r.Caller)
+	}
+	if f.identify == nil && d.config.Prove != nil {
 		f.prove = d.config.Prove(r.Caller)
 	}
 	f.URL = page.base + startPath + f.ID

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,10 +22,14 @@ type Flow struct {
 	desk            *Desk
 	pages           *Pages
 	prove           func(credential string) bool // checks who the person is; nil asks for nothing
+	identify        Identifier                   // does so instead; may be nil
 	request         Request
 	state, redirect string
 	cookie          string // of the browser that may complete it
 	expiry          *time.Timer
+
+	asking sync.Mutex
+	asked  []string // states of browsers of which the identity provider is asked whose they are; guarded by asking
 
 	// Desk.mu guards these.
 	tries int               // wrong credentials
@@ -41,6 +46,7 @@ const (
 	maxForm     = 8 << 10
 	cookiePath  = "/"
 	cookieStart = "toolserver-signin-"
+	askedCookie = "-who" // after the name
 )
 
 // Done is closed when the sign-in has succeeded, failed or expired.
@@ -90,6 +96,10 @@ func (d *Desk) start(w http.ResponseWriter, r *http.Request, f *Flow) {
 		page(w, http.StatusGone, "Sign-in over", "This sign-in is over. "+again)
 		return
 	}
+	if f.identify != nil {
+		d.identify(w, r, f)
+		return
+	}
 	if f.prove == nil {
 		if allowed(w, r, http.MethodGet) {
 			f.setCookie(w)
@@ -109,6 +119,66 @@ func (d *Desk) start(w http.ResponseWriter, r *http.Request, f *Flow) {
 		page(w, http.StatusForbidden, "Not accepted", "This was sent by another page. Open the sign-in link itself.")
 	default:
 		d.prove(w, r, f)
+	}
+}
+
+// An Identifier has an identity provider say whether somebody at a browser is a principal.
+type Identifier interface {
+	Begin(redirect, state string) (address string, err error)
+	Finish(redirect string, answer url.Values) (bool, error)
+}
+
+// identify has the identity provider say who is at the browser, and goes on if that is the principal.
+func (d *Desk) identify(w http.ResponseWriter, r *http.Request, f *Flow) {
+	if !allowed(w, r, http.MethodGet) {
+		return
+	}
+	address := f.consent()
+	if !f.hasCookie(r) {
+		var err error
+		state := Secret(32)
+		if address, err = f.identify.Begin(f.redirect, state); err != nil {
+			page(w, http.StatusBadGateway, "Sign-in failed", "Your identity provider cannot be asked who you are now. Try again later.")
+			f.step("cannot ask who is at the browser: " + err.Error())
+			return
+		}
+		f.asking.Lock()
+		f.asked = append(f.asked[max(0, len(f.asked)-MaxTries):], state)
+		f.asking.Unlock()
+		// The answer counts in this browser only: otherwise somebody could get their own answer and have another one open it.
+		f.keepCookie(w, f.cookieName()+askedCookie, state)
+	}
+	http.Redirect(w, r, address, http.StatusFound)
+}
+
+// asks reports whether a state is one of a browser of which the identity provider was asked.
+func (f *Flow) asks(state string) bool {
+	f.asking.Lock()
+	defer f.asking.Unlock()
+	return slices.ContainsFunc(f.asked, func(s string) bool { return Same(s, state) })
+}
+
+// identified takes the answer of the identity provider. A link that was sent to somebody else ends here.
+func (d *Desk) identified(w http.ResponseWriter, r *http.Request, f *Flow, answer url.Values) {
+	if f.over() {
+		page(w, http.StatusGone, "Sign-in over", "This sign-in is over. "+again)
+		return
+	}
+	if c, err := r.Cookie(f.cookieName() + askedCookie); err != nil || !Same(c.Value, answer.Get("state")) {
+		page(w, http.StatusForbidden, "Another browser", "This sign-in began in another browser. Open its link in this one.")
+		return
+	}
+	is, err := f.identify.Finish(f.redirect, answer)
+	switch {
+	case err != nil:
+		f.step("does not know who is at the browser: " + err.Error())
+		page(w, http.StatusBadGateway, "Sign-in failed", "Your identity provider has not said who you are. Open the link again.")
+	case !is:
+		f.step("was opened by somebody else")
+		page(w, http.StatusForbidden, "Not yours", "This link is for somebody else, and connects nothing with you. Ask for a sign-in yourself.")
+	default:
+		f.setCookie(w)
+		http.Redirect(w, r, f.consent(), http.StatusFound)
 	}
 }
 
@@ -198,8 +268,12 @@ func (f *Flow) consent() string { return f.request.Consent(f.redirect, f.state) 
 // setCookie binds a sign-in to the browser. Lax, since Strict would keep it from the callback, which comes from another site's page;
 // and with a name of its own, since cookies of this host are shared by all its ports.
 func (f *Flow) setCookie(w http.ResponseWriter) {
+	f.keepCookie(w, f.cookieName(), f.cookie)
+}
+
+func (f *Flow) keepCookie(w http.ResponseWriter, name, value string) {
 	http.SetCookie(w, &http.Cookie{
-		Name: f.cookieName(), Value: f.cookie, Path: cookiePath, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: f.pages.secure(),
+		Name: name, Value: value, Path: cookiePath, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: f.pages.secure(),
 		MaxAge: max(1, int(time.Until(f.Expires).Seconds())),
 	})
 }

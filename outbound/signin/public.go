@@ -87,6 +87,10 @@ func (p *Pages) Serve(w http.ResponseWriter, r *http.Request) bool {
 				f.desk.callback(w, r, f, q)
 				return true
 			}
+			if f := p.find(func(f *Flow) bool { return f.asks(q["state"][0]) }); f != nil {
+				f.desk.identified(w, r, f, q)
+				return true
+			}
 		}
 		page(w, http.StatusBadRequest, "Not accepted", "This does not belong to a sign-in that waits. "+again)
 	}

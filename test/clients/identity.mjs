@@ -19,7 +19,7 @@ import { UnauthorizedError as UnauthorizedV1 } from '@modelcontextprotocol/sdk/c
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as HTTPV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
-import { signIn } from './identity/person.mjs';
+import { Browser, signIn } from './identity/person.mjs';
 import { Report } from './report.mjs';
 import { endAll, freePort, start, until } from './spawn.mjs';
 import { World } from './world.mjs';
@@ -545,6 +545,69 @@ async function people(report, { world, port, provider, resource }) {
   group.close();
 }
 
+// connecting has somebody connect their account of another server at pages of this one, from wherever their browser is.
+async function connecting(report, { world, port, provider }) {
+  const [innerPort, innerIdp] = [await freePort(), await freePort()];
+  const innerProvider = await provide(innerIdp, `http://127.0.0.1:${innerPort}/mcp`);
+  const innerWorld = await World.create();
+  const inner = await serve(innerWorld, innerPort, { auth: { issuers: [{ issuer: innerProvider.issuer }], scopes: ['mcp:read'] } });
+  const server = await serve(world, port, {
+    auth: { issuers: [{ issuer: provider.issuer, sign_in: { client_id: 'native' } }], scopes: ['mcp:read'] }, discovery: 'all', sandbox: { private_hosts: [`127.0.0.1:${innerIdp}`] },
+    mcp_servers: { inner: { url: inner.url, oauth: { per_principal: true } } },
+  });
+  await Promise.all([inner.ready(), server.ready()]);
+  const group = report.group('connecting', server.log);
+  const visitors = {};
+  for (const who of ['alice', 'bob']) visitors[who] = await new Visitor(clients['sdk v2 auto'], server.url, new Wallet({ client: { client_id: 'native', issuer: provider.issuer } }), who).connect();
+  const link = async (who) => {
+    let found;
+    let seen = '';
+    await until(15_000, 'there is a link', async () => {
+      const { tools } = await visitors[who].client.listTools();
+      const enter = tools.find(({ name }) => name.startsWith('inner__'));
+      if (!enter) return false;
+      const said = await visitors[who].call(enter.name, enter.name === 'inner__echo' ? { message: 'x' } : {}).then((result) => JSON.stringify(result), (error) => error.message);
+      seen = said;
+      found = /http:\/\/127\.0\.0\.1:\d+\/start\/[\w-]+/.exec(said)?.[0];
+      return found;
+    }).catch((error) => { throw new Error(`${error.message}: ${seen}`); });
+    return found;
+  };
+  let address;
+  await group.test('a link under the public address', async () => {
+    address = await link('alice');
+    assert.ok(address.startsWith(`http://127.0.0.1:${port}/start/`), address);
+  });
+  await group.test('it signs nobody in who is somebody else', async () => {
+    const { status, text } = await new Browser('bob').open(address);
+    assert.equal(status, 403);
+    assert.match(text, /for somebody else/);
+  });
+  await group.test('the answer of one browser is of no use in another', async () => {
+    const back = await new Browser('alice').open(address, (url) => url.includes('/callback'));
+    const other = new Browser('bob');
+    assert.match((await other.open(back.url)).text, /Another browser/);
+    await other.open(address); // which gives it a cookie
+    assert.match((await other.open(back.url)).text, /Another browser/);
+  });
+  await group.test('it connects whose it is', async () => {
+    const browser = new Browser('alice');
+    const { status, text } = await browser.open(address);
+    assert.equal(status, 200, text);
+    assert.match(text, /is connected with/);
+    await until(10_000, 'calls work', async () => /hi/.test(await visitors.alice.text('inner__echo', { message: 'hi' }).catch(() => '')));
+    assert.match((await browser.open(address)).text, /over|complete/i, 'once');
+    assert.match(inner.log(), new RegExp(`${innerProvider.issuer}#alice`));
+  });
+  await group.test('and nobody else', async () => assert.ok((await link('bob')).startsWith(`http://127.0.0.1:${port}/start/`)));
+  for (const visitor of Object.values(visitors)) await visitor.close();
+  await server.stop();
+  await inner.stop();
+  await innerProvider.stop();
+  await innerWorld.remove();
+  group.close();
+}
+
 // outages restarts the authorization server with other keys, and without it.
 async function outages(report, { world, port, idp, resource, provider }) {
   const group = report.group('outages');
@@ -635,6 +698,7 @@ async function main() {
     await requests(report, { world, port, provider, server });
     await server.stop();
     await proofs(report, { world, port, provider });
+    await connecting(report, { world, port, provider });
     await people(report, { world, port, provider, resource });
     await outages(report, { world, port, idp, resource, provider });
     await introspection(report, { world, port, idp, resource });

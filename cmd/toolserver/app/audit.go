@@ -39,7 +39,7 @@ func (a *App) countUsage() (stop func()) {
 			Code: domain.CodeRateLimited, Hint: "Do without it until then, or ask the operator for more.",
 			Message: fmt.Sprintf("%s takes %d of the %d units a day that you may use, and %d are used; there are new ones at midnight UTC",
 				t.Name, t.Cost, most, counter.Units(p.ID)),
-			Data:    map[string]any{"reason": "quota", "retryAfterMs": wait.Milliseconds(), "limit": most},
+			Data: map[string]any{"reason": "quota", "retryAfterMs": wait.Milliseconds(), "limit": most},
 		}
 	}
 	return counter.Close

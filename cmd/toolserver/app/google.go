@@ -30,8 +30,14 @@ func (a *App) host(cfg *config.Loaded) pages.Host {
 		Step: func(principal, to, step string) {
 			a.Note("sign-in", principal, zap.String("server", to), zap.String("reason", step))
 		},
-		Serving:   func() bool { return a.serving.Load().server != nil },
-		Prove:     func(principal string) func(credential string) bool { return a.serving.Load().auth.prover(principal) },
+		Serving: func() bool { return a.serving.Load().server != nil },
+		Prove:   func(principal string) func(credential string) bool { return a.serving.Load().auth.prover(principal) },
+		Identify: func(principal string) pages.Identifier {
+			if who := a.now.Load().issued.Identify(principal); who != nil && a.serving.Load().public != nil {
+				return who
+			}
+			return nil
+		},
 		Public:    func() *pages.Pages { return a.serving.Load().public },
 		PublicURL: cfg.Server.PublicURL, Keeping: cfg.SignIns,
 	}
