@@ -66,10 +66,8 @@ func (k *keyring) sign(t testing.TB, alg, header, payload string) string {
 	case "weak":
 		signature, err = rsa.SignPKCS1v15(rand.Reader, k.weak, crypto.SHA256, sum[:])
 	case "ES256":
-		var der []byte
-		if der, err = k.ec.Sign(rand.Reader, sum[:], crypto.SHA256); err == nil {
-			signature = der
-			r, s, _ := ecdsa.Sign(rand.Reader, k.ec, sum[:])
+		r, s, failed := ecdsa.Sign(rand.Reader, k.ec, sum[:])
+		if err = failed; err == nil {
 			signature = append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...)
 		}
 	case "DER":
