@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"github.com/toolserver/toolserver/osfile"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/tools/anthropic"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 // Profile is what the people of some groups have who use the server over HTTP: a workspace each, with the settings of the
@@ -93,6 +95,24 @@ func (l *Loaded) workspace(p *Profile, directory string) *Loaded {
 		own.Apart = []string{filepath.Dir(at + "x")}
 	}
 	return &own
+}
+
+// Instances returns the servers that a workspace has for itself. They start in its directory, unless they have another.
+func Instances(l *Loaded) map[string]upstream.Settings {
+	all := map[string]upstream.Settings{}
+	if len(l.Apart) == 0 {
+		return all
+	}
+	rest, _ := filepath.Rel(l.Apart[0], l.WorkingDirectory)
+	directory, _, _ := strings.Cut(rest, string(filepath.Separator))
+	for name, s := range l.Servers {
+		if s.Each() {
+			s = expanded(reflect.ValueOf(s), directory).Interface().(upstream.Settings)
+			s.Cwd = cmp.Or(s.Cwd, l.WorkingDirectory)
+			all[name] = s
+		}
+	}
+	return all
 }
 
 // expanded returns a copy of a value in which texts name the directory of a principal.

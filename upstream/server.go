@@ -131,6 +131,9 @@ func (s *Server) Name() string { return SourceName(s.name) }
 // SourceName returns the name of the source of a server.
 func SourceName(server string) string { return "mcp_servers." + server }
 
+// Each reports whether workspaces have instances of their own; see [Settings.Each].
+func (s *Server) Each() bool { return s.settings.Each() }
+
 // Server returns the name under which configuration has the server.
 func (s *Server) Server() string { return s.name }
 

@@ -43,10 +43,14 @@ type Settings struct {
 
 	OAuth oauth.Settings `yaml:"oauth"`
 
+	Instance    string        `yaml:"instance" enum:"shared|principal"`
 	Lazy        bool          `yaml:"lazy"`
 	Timeout     time.Duration `yaml:"timeout" min:"100ms" max:"10m"`
 	CallTimeout time.Duration `yaml:"call_timeout" min:"100ms" max:"24h"`
 }
+
+// Each reports whether everybody who has a workspace of their own has an instance of the server in it.
+func (s *Settings) Each() bool { return s.Instance == "principal" }
 
 // Filter says which tools or skills are offered. Entries may have * for any characters.
 type Filter struct {

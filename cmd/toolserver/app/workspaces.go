@@ -16,6 +16,7 @@ import (
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/tools"
+	"github.com/toolserver/toolserver/upstream"
 )
 
 // idleTime is how long a workspace is kept that nobody uses.
@@ -140,6 +141,12 @@ func (ws *workspaces) make(w *workspace, p domain.Principal) error {
 	for _, s := range shared {
 		own = append(own, mirror{s})
 	}
+	var manager upstream.Manager
+	servers := manager.Prepare(config.Instances(cfg), upstream.Deps{
+		Sandbox: box, Policy: policy, Version: a.program.Version, Log: a.journal.log, Lines: a.journal.plain, Host: a.host(cfg),
+	})
+	servers.Commit()
+	own = append(own, servers.Changed...)
 	settings := w.of.settings
 	settings.Tools, settings.Limits = cfg.Tools, cfg.Limits
 	seen := ws.changes.Load()
@@ -176,7 +183,9 @@ func (ws *workspaces) mirrored() []domain.Source {
 		all = append(all, mirror{s})
 	}
 	for _, u := range a.Servers.All() {
-		all = append(all, mirror{u})
+		if !u.Each() {
+			all = append(all, mirror{u})
+		}
 	}
 	return all
 }
