@@ -87,7 +87,9 @@ func (l *Loaded) workspace(p *Profile, directory string) *Loaded {
 	overlay(reflect.ValueOf(&own.Config.WorkingDirectory).Elem(), reflect.ValueOf(theirs.WorkingDirectory))
 	overlay(reflect.ValueOf(&own.Config.Roots).Elem(), reflect.ValueOf(theirs.Roots))
 	overlay(reflect.ValueOf(&own.ToolSections).Elem(), reflect.ValueOf(theirs.ToolSections))
-	overlay(reflect.ValueOf(&own.Sandbox.Network).Elem(), reflect.ValueOf(theirs.Network))
+	if !reflect.ValueOf(theirs.Network).IsZero() { // whole: of less, nothing may be left
+		own.Sandbox.Network = theirs.Network
+	}
 	overlay(reflect.ValueOf(&own.Config.Limits).Elem(), reflect.ValueOf(theirs.Limits))
 	overlay(reflect.ValueOf(&own.Anthropic).Elem(), reflect.ValueOf(theirs.Anthropic))
 	own.Tools = own.ToolSections.common()

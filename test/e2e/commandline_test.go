@@ -341,7 +341,7 @@ func TestServeExits(t *testing.T) {
 		line{"serve --stdio .", 0, "", "enforcement"},
 		line{"serve --stdio nowhere", 2, "", "does not exist"},
 		line{"serve -c broken.yaml", 2, "", "broken.yaml:2:1"},
-		line{"serve --http 0.0.0.0:0", 2, "", "no token is configured"},
+		line{"serve --http 0.0.0.0:0", 2, "", "neither tokens nor issuers are configured"},
 	)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		p := spawn(t, nil, nil, binary(), "serve", "--stdio", y.dir)

@@ -44,6 +44,7 @@ type workspaces struct {
 type workspace struct {
 	of      *state          // the configuration that it was made under
 	profile *config.Profile // of that
+	begun   time.Time       // to be made
 	used    atomic.Int64    // when, in nanoseconds
 
 	making   sync.Once
@@ -103,7 +104,7 @@ func (ws *workspaces) of(now *state, profile *config.Profile, id string) *worksp
 	w := ws.byID[id]
 	if w == nil || w.of != now || w.profile != profile || w.failed() {
 		ws.retire(w)
-		w = &workspace{of: now, profile: profile}
+		w = &workspace{of: now, profile: profile, begun: time.Now()}
 		ws.byID[id] = w
 	}
 	w.used.Store(at)
@@ -208,7 +209,7 @@ func (ws *workspaces) refresh() {
 
 // failed reports whether the workspace could not be made a while ago, so that it is tried again.
 func (w *workspace) failed() bool {
-	return !w.ready.Load() && time.Since(time.Unix(0, w.used.Load())) > time.Minute
+	return !w.ready.Load() && time.Since(w.begun) > time.Minute
 }
 
 // retire closes a workspace that no request finds any more, after a while. The caller holds mu.
