@@ -45,6 +45,7 @@ var snippets = map[string]struct {
 	"toolserver call read_file report.pdf --offset 3 --limit 2": {says: "number 4 of many"},
 	"toolserver serve --http 127.0.0.1:8080 ~/project":          {says: "/mcp"},
 	"toolserver token new ann --groups staff":                   {says: "Added its hash"},
+	"toolserver audit key audit.key":                            {says: "toolserver-"},
 	"toolserver check":                                          {says: "in force"},
 	"toolserver explain bash 'npm test'":                        {says: "verdict:  allowed"},
 	"toolserver explain bash 'git push'":                        {says: "verdict:  allowed"},
@@ -63,6 +64,7 @@ var snippets = map[string]struct {
 // elsewhere has the commands that are not run here, and why.
 var elsewhere = map[*regexp.Regexp]string{
 	regexp.MustCompile(`^toolserver log (explain|.*--follow)`):     "they need a call that was refused, or do not end: TestRecord runs them",
+	regexp.MustCompile(`^toolserver audit verify`):                 "they need an audit: TestTampered of package audit has some",
 	regexp.MustCompile(`^make |^node test/|^go (run|test) `):       "they build and test this program: make test runs what matters",
 	regexp.MustCompile(`^(sudo |tar |npx -y @toolserver|docker )`): "they install a release: test/release tries them",
 	regexp.MustCompile(`^(brew|scoop|winget|apt-get|xattr) `):      "they are other programs, of other systems in part",
