@@ -9,10 +9,10 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
-	"github.com/golang-jwt/jwt/v5"
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/toolserver/toolserver/outbound/signin"
 )
@@ -74,13 +74,18 @@ func algorithms(key crypto.Signer) []string {
 
 // jwt returns claims, signed. The algorithm is added to the header.
 func (s signer) jwt(header, claims map[string]any) (string, error) {
-	method := jwt.GetSigningMethod(s.algorithm)
-	if method == nil {
+	if s.key == nil {
 		return "", errors.New("no private key")
 	}
-	token := jwt.NewWithClaims(method, jwt.MapClaims(claims))
-	maps.Copy(token.Header, header)
-	return token.SignedString(s.key)
+	options := (&jose.SignerOptions{}).WithType("JWT")
+	for name, value := range header {
+		options.WithHeader(jose.HeaderKey(name), value)
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.SignatureAlgorithm(s.algorithm), Key: s.key}, options)
+	if err != nil {
+		return "", err
+	}
+	return jwt.Signed(signer).Claims(claims).Serialize()
 }
 
 // assertionLife is how long an assertion that authenticates this client is valid.
