@@ -8,7 +8,7 @@ import { success, textOf } from './expect.mjs';
 // mintToken asks the product for a token: the secret, and the entry of
 // server.tokens that admits it.
 export async function mintToken(binary, world) {
-  const args = ['token', 'new', 'clients', '--json'];
+  const args = ['token', 'new', 'clients', '--print', '--json'];
   const done = await output(binary, args, { cwd: world.work, env: world.env });
   assert.equal(done.code, 0, `${args.join(' ')}: ${done.stderr}`);
   const { token, config } = JSON.parse(done.stdout);

@@ -361,9 +361,8 @@ async function people(report, { world, port, provider, resource }) {
   await mkdir(parent, { mode: 0o700 });
   const { stdout } = await promisify(execFile)(binary, ['token', 'new', 'alice', '--print', '--json'], { env: world.env });
   const made = JSON.parse(stdout);
-  const hash = /sha256:\w+/.exec(made.entry)[0];
   const server = await serve(world, port, {
-    server: { tokens: [{ name: 'alice', hash }] }, limits: { rate_per_minute: 600, max_result_chars: 2000 },
+    server: { tokens: [made.config] }, limits: { rate_per_minute: 600, max_result_chars: 2000 },
     auth: { issuers: [{ issuer: provider.issuer }, { issuer: other.issuer }], scopes: ['mcp:read'] },
     profiles: [{ name: 'each', working_directory: join(parent, '{principal}') }],
   });

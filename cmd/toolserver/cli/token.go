@@ -47,13 +47,13 @@ func tokenNew(g *globals) *cobra.Command {
 			return usage(err)
 		}
 		if onlyPrint {
-			return g.printToken(token, string(config.Tokens(t)), config.Edited{})
+			return g.printToken(token, t, config.Edited{})
 		}
 		done, err := config.AddToken(g.overrides(), t)
 		if err != nil {
 			return err
 		}
-		return g.printToken(token, "", done)
+		return g.printToken(token, t, done)
 	})
 	cmd.Flags().StringSliceVar(&t.Groups, "groups", nil, "groups of the principal")
 	cmd.Flags().StringSliceVar(&t.Scopes, "scopes", nil, "scopes that the token is good for; default: everything")
@@ -66,29 +66,42 @@ func tokenRotate(g *globals) *cobra.Command {
 	keep := 24 * time.Hour
 	cmd := command("rotate NAME", nil, func(_ *cobra.Command, args []string) error {
 		token := app.NewToken()
-		done, err := config.RotateToken(g.overrides(), args[0], server.HashToken(token), time.Now().Add(keep))
+		t := server.Token{Name: args[0], Hash: server.HashToken(token)}
+		done, err := config.RotateToken(g.overrides(), t.Name, t.Hash, time.Now().Add(keep))
 		if err != nil {
 			return err
 		}
-		return g.printToken(token, "", done)
+		return g.printToken(token, t, done)
 	})
 	cmd.Flags().DurationVar(&keep, "keep", keep, "how long the tokens that there are may still be used")
 	return cmd
 }
 
-// printToken shows a token, once.
-func (g *globals) printToken(token, entry string, done config.Edited) error {
-	switch {
-	case g.json:
-		return printJSON(g.std.Out, map[string]any{"token": token, "entry": entry, "file": done.File, "created": done.Created, "trusted": done.Trusted})
-	case entry != "":
-		_, err := fmt.Fprintf(g.std.Out, "token: %s\n\nIt is not shown again. Configure its hash:\n\n%s", token, entry)
-		return err
+// printToken shows a token, once, and where no file was edited, its entry.
+func (g *globals) printToken(token string, t server.Token, done config.Edited) error {
+	if g.json {
+		return printJSON(g.std.Out, map[string]any{"token": token, "config": tokenJSON(t, "hash", t.Hash), "file": done.File, "created": done.Created, "trusted": done.Trusted})
 	}
-	if _, err := fmt.Fprintf(g.std.Out, "token: %s\n\nIt is not shown again. ", token); err != nil {
+	said := fmt.Sprintf("token: %s\n\nIt is not shown again. ", token)
+	if done.File == "" {
+		said += "Configure its hash:\n\n" + string(config.Tokens(t))
+	}
+	if _, err := io.WriteString(g.std.Out, said); err != nil || done.File == "" {
 		return err
 	}
 	return g.printEdited(done, "Added", "its hash to server.tokens")
+}
+
+// tokenJSON returns what an entry of server.tokens says, and one member more.
+func tokenJSON(t server.Token, key string, value any) map[string]any {
+	entry := map[string]any{"name": t.Name, key: value, "groups": append([]string{}, t.Groups...)}
+	if t.Scopes != nil {
+		entry["scopes"] = t.Scopes
+	}
+	if !t.Expires.IsZero() {
+		entry["expires"] = t.Expires
+	}
+	return entry
 }
 
 func tokenList(g *globals) *cobra.Command {
@@ -101,14 +114,7 @@ func tokenList(g *globals) *cobra.Command {
 		if g.json {
 			all := []map[string]any{}
 			for _, t := range cfg.Server.Tokens {
-				entry := map[string]any{"name": t.Name, "id": config.TokenID(t.Hash), "groups": append([]string{}, t.Groups...)}
-				if t.Scopes != nil {
-					entry["scopes"] = t.Scopes
-				}
-				if !t.Expires.IsZero() {
-					entry["expires"] = t.Expires
-				}
-				all = append(all, entry)
+				all = append(all, tokenJSON(t, "id", config.TokenID(t.Hash)))
 			}
 			return printJSON(g.std.Out, map[string]any{"tokens": all})
 		}
