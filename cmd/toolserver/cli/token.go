@@ -80,7 +80,9 @@ func tokenRotate(g *globals) *cobra.Command {
 // printToken shows a token, once, and where no file was edited, its entry.
 func (g *globals) printToken(token string, t server.Token, done config.Edited) error {
 	if g.json {
-		return printJSON(g.std.Out, map[string]any{"token": token, "config": tokenJSON(t, "hash", t.Hash), "file": done.File, "created": done.Created, "trusted": done.Trusted})
+		return printJSON(g.std.Out, map[string]any{
+			"token": token, "config": tokenJSON(t, "hash", t.Hash), "file": done.File, "created": done.Created, "trusted": done.Trusted,
+		})
 	}
 	said := fmt.Sprintf("token: %s\n\nIt is not shown again. ", token)
 	if done.File == "" {
