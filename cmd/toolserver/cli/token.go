@@ -175,6 +175,12 @@ func authCheck(g *globals) *cobra.Command {
 				if !p.Expires.IsZero() {
 					said["expires"] = p.Expires.UTC().Format(time.RFC3339)
 				}
+				cfg := a.Config()
+				if profile := cfg.ProfileOf(p); profile != nil {
+					said["profile"] = profile.Name
+				} else if len(cfg.Profiles) > 0 {
+					said["profile"] = "none: the caller's groups are in no profile, so all calls are refused"
+				}
 			}
 			claims := identity.Claims(text)
 			if claims != nil {
@@ -192,7 +198,7 @@ func authCheck(g *globals) *cobra.Command {
 			if why != nil {
 				return fmt.Errorf("the token is not accepted: %w", why)
 			}
-			for _, key := range []string{"principal", "name", "groups", "scopes", "compliance_level", "expires"} {
+			for _, key := range []string{"principal", "name", "groups", "scopes", "compliance_level", "expires", "profile"} {
 				if value, ok := said[key]; ok {
 					fmt.Fprintf(g.std.Out, "%s: %s\n", key, call.Visible(strings.Trim(fmt.Sprint(value), "[]")))
 				}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -48,6 +50,19 @@ func TestToken(t *testing.T) {
 	run(exitOK, "token", "revoke", "ann", strings.Fields(rows[2])[1])
 	run(exitFailed, "auth", "check", first)
 	run(exitOK, "auth", "check", second)
+	for group, want := range map[string]string{"ops": "profile: ours", "others": "profile: none: "} {
+		edited, err := os.ReadFile("c.yaml")
+		profiles := fmt.Sprintf("profiles: [{name: ours, groups: [%s], shared: true}]\n", group)
+		if err = cmp.Or(err, os.WriteFile("c.yaml", append(edited, profiles...), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if said := run(exitOK, "auth", "check", second); !strings.Contains(said, want) {
+			t.Errorf("%s: %s", group, said)
+		}
+		if err := os.WriteFile("c.yaml", edited, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	run(exitOK, "token", "revoke", "ann")
 	run(exitFailed, "auth", "check", second)
 	if text, err := os.ReadFile("c.yaml"); err != nil || string(text) != file {
