@@ -46,26 +46,27 @@ type Limits struct {
 	FileSize  int64 // bytes, of each file that is written
 }
 
-// A protected is a line of names that are protected in the same way.
-type protected struct {
-	names, except []string // see [pathguard.Name]
-	secret        bool     // not read either
-	only          bool     // not what lies beneath
-}
-
 //go:embed protected.txt
 var protectedLines string
 
-// protectedNames returns the lines of protected.txt, whose head describes them.
-func protectedNames() (lines []protected) {
+// protectedNames returns the names of protected.txt, whose head describes its lines, by what they are protected from. All policies share them.
+var protectedNames = sync.OnceValue(func() [2][]pathguard.Name {
+	var all [2][]pathguard.Name
 	for line := range strings.Lines(protectedLines) {
-		if kind, names, ok := strings.Cut(line, ":"); ok && line[0] != '#' {
-			names, except, _ := strings.Cut(names, " except ")
-			lines = append(lines, protected{strings.Fields(names), strings.Fields(except), strings.HasPrefix(kind, "secret"), strings.HasSuffix(kind, " file")})
+		kind, names, ok := strings.Cut(line, ":")
+		if !ok || line[0] == '#' {
+			continue
+		}
+		names, except, _ := strings.Cut(names, " except ")
+		for _, pattern := range strings.Fields(names) {
+			name := pathguard.Name{Pattern: pattern, Except: strings.Fields(except), Only: strings.HasSuffix(kind, " file")}
+			if all[writing] = append(all[writing], name); strings.HasPrefix(kind, "secret") {
+				all[reading] = append(all[reading], name)
+			}
 		}
 	}
-	return lines
-}
+	return all
+})
 
 // repositoryLock is the file of [pathguard.Protection.Lock].
 func (p Policy) repositoryLock() string {
@@ -84,15 +85,11 @@ func (p Policy) protected(u use) pathguard.Protection {
 	protection := pathguard.Protection{
 		Workspaces: append([]string{p.WorkingDirectory}, p.Roots...), Repositories: u == writing, Lock: p.repositoryLock(), Hint: allowing,
 	}
-	for _, line := range protectedNames() {
-		if u == reading && !line.secret {
-			continue
-		}
-		for _, name := range line.names {
-			if !slices.Contains(p.Settings.Unprotected, name) {
-				protection.Names = append(protection.Names, pathguard.Name{Pattern: name, Except: line.except, Only: line.only})
-			}
-		}
+	protection.Names = protectedNames()[u]
+	if len(p.Settings.Unprotected) > 0 {
+		protection.Names = slices.DeleteFunc(slices.Clone(protection.Names), func(n pathguard.Name) bool {
+			return slices.Contains(p.Settings.Unprotected, n.Pattern)
+		})
 	}
 	if u == writing {
 		protection.Named = p.references()
@@ -140,8 +137,8 @@ func allowing(rule string) string {
 
 // ProtectedNames returns what [Settings.Unprotected] can name.
 func ProtectedNames() (names []string) {
-	for _, line := range protectedNames() {
-		names = append(names, line.names...)
+	for _, n := range protectedNames()[writing] {
+		names = append(names, n.Pattern)
 	}
 	return names
 }

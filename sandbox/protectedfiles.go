@@ -72,7 +72,7 @@ func newProtectedFiles(p Policy, readers ...*pathguard.Guard) *protectedFiles {
 	}
 	f.secrets = pathguard.NewNames(secrets.Names, nil)
 	// The configuration of a repository changes with ordinary work; see the broker.
-	f.controls = pathguard.NewNames(slices.DeleteFunc(controls.Names, func(n pathguard.Name) bool {
+	f.controls = pathguard.NewNames(slices.DeleteFunc(slices.Clone(controls.Names), func(n pathguard.Name) bool {
 		return strings.HasPrefix(n.Pattern, ".git") && n.Pattern != ".git/hooks" || strings.HasPrefix(n.Pattern, "*.git/")
 	}), nil)
 	home, _ := os.UserHomeDir() // "" if there is none

@@ -149,7 +149,7 @@ func (t fileTool) writeFailure(in writeInput, err error) (domain.ToolResult, err
 // other than this one are not held up.
 type pathLocks struct {
 	seed  maphash.Seed
-	locks [256]chan struct{} // each holds one token while it is locked
+	locks [64]chan struct{} // each holds one token while it is locked
 }
 
 func newPathLocks() *pathLocks {
