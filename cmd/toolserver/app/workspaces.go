@@ -109,7 +109,7 @@ func (ws *workspaces) of(now *state, profile *config.Profile, id string) *worksp
 	}
 	w.used.Store(at)
 	if ws.sweep == nil && !ws.closed {
-		ws.sweep = time.AfterFunc(ws.idle, ws.clean)
+		ws.sweep = time.AfterFunc(ws.idle/10, ws.clean)
 	}
 	return w
 }
@@ -239,7 +239,7 @@ func (ws *workspaces) clean() {
 		}
 	}
 	if ws.sweep = nil; len(ws.byID) > 0 && !ws.closed {
-		ws.sweep = time.AfterFunc(ws.idle, ws.clean)
+		ws.sweep = time.AfterFunc(ws.idle/10, ws.clean)
 	}
 }
 
