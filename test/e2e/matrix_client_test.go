@@ -398,16 +398,24 @@ func (c *client) follow(t *testing.T, call *sent) *sent {
 	go func() {
 		defer close(s.over)
 		var o response
-		select {
-		case o = <-call.answer:
-		case <-t.Context().Done():
+		next := func(call *sent) bool {
+			select {
+			case o = <-call.answer:
+				return true
+			case <-t.Context().Done(): // the test is over, and may not be failed any more
+				return false
+			}
+		}
+		if !next(call) {
 			return
 		}
 		result := rawjson.Member([]byte(o.text), "result")
 		s.task, _ = rawjson.String(rawjson.Member(result, "taskId"))
 		close(s.wrote)
 		for s.task != "" && t.Context().Err() == nil {
-			o = c.request(t, "tasks/get", fmt.Sprintf(`"taskId":%q`, s.task)).wait()
+			if !next(c.request(t, "tasks/get", fmt.Sprintf(`"taskId":%q`, s.task))) {
+				return
+			}
 			result := rawjson.Member([]byte(o.text), "result")
 			status, _ := rawjson.String(rawjson.Member(result, "status"))
 			if failed := rawjson.Member(result, "error"); failed != nil {
