@@ -117,7 +117,7 @@ type Log struct {
 	stopped sync.Once
 	done    chan struct{}
 
-	// Of the goroutine that writes:
+	// Of the goroutine that writes, once there is one:
 	file       *os.File
 	size       int64
 	sequence   int64
@@ -157,7 +157,8 @@ func Start(s Settings, failed func(error)) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	go l.write(detail)
+	l.must(Entry{Type: Open, Detail: detail})
+	go l.write()
 	return l, nil
 }
 
@@ -276,9 +277,8 @@ func (l *Log) open() (detail string, err error) {
 }
 
 // write writes entries until the log is closed.
-func (l *Log) write(detail string) {
+func (l *Log) write() {
 	defer close(l.done)
-	l.must(Entry{Type: Open, Detail: detail})
 	tick := time.NewTicker(syncPause)
 	defer tick.Stop()
 	for {
@@ -317,12 +317,18 @@ func (l *Log) look(now time.Time) {
 	if l.unsigned > 0 && now.Sub(l.lastSigned) >= l.settings.Checkpoint {
 		l.sign()
 	}
-	if n := l.dropped.Load(); n > 0 && now.Sub(l.tried) >= retryPause {
-		if l.tried = now; l.line(Entry{Type: Dropped, Count: int(n)}) == nil {
-			l.dropped.Add(-n)
-		}
+	if l.dropped.Load() > 0 && now.Sub(l.tried) >= retryPause {
+		l.tried = now
+		l.admit()
 	}
 	l.sync()
+}
+
+// admit writes how many entries could not be written, if there are any.
+func (l *Log) admit() {
+	if n := l.dropped.Load(); n > 0 && l.line(Entry{Type: Dropped, Count: int(n)}) == nil {
+		l.dropped.Add(-n)
+	}
 }
 
 // must writes an entry whose failure the next one tells.
@@ -336,9 +342,7 @@ func (l *Log) sync() {
 
 // append writes an entry. One that cannot be written now waits, if that is what the settings say, and the others behind it.
 func (l *Log) append(e Entry) error {
-	if n := l.dropped.Load(); n > 0 && l.line(Entry{Type: Dropped, Count: int(n)}) == nil {
-		l.dropped.Add(-n)
-	}
+	l.admit()
 	if err := l.line(e); err != nil {
 		l.dropped.Add(1)
 		return err

@@ -7,10 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/go-jose/go-jose/v4/json"
 	"golang.org/x/oauth2"
 )
 
@@ -34,11 +32,11 @@ type Identify struct {
 
 // Identify returns how somebody at a browser shows that they are a principal, by its ID; nil if no issuer can say that.
 func (v *Verifier) Identify(principal string) *Identify {
-	i := slices.IndexFunc(v.issuers, func(i *issuer) bool { return strings.HasPrefix(principal, ID(i.Issuer.Issuer, "")) })
-	if i < 0 || v.issuers[i].Browser.ClientID == "" {
+	from := v.issuerOf(principal)
+	if from == nil || from.Browser.ClientID == "" {
 		return nil
 	}
-	return &Identify{v, v.issuers[i], principal, oauth2.GenerateVerifier(), oauth2.GenerateVerifier()}
+	return &Identify{v, from, principal, oauth2.GenerateVerifier(), oauth2.GenerateVerifier()}
 }
 
 // client returns the client that the issuer knows.
@@ -103,13 +101,9 @@ func (p *Identify) Finish(redirect string, answer url.Values) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var said struct {
-		Nonce string `json:"nonce"`
-	}
-	_ = json.Unmarshal(parsed.jws.UnsafePayloadWithoutVerification(), &said) // was verified
 	claims := &parsed.claims
 	switch {
-	case claims.Issuer != p.from.Issuer.Issuer, !slices.Contains(claims.Audience, p.from.Browser.ClientID), said.Nonce != p.nonce,
+	case claims.Issuer != p.from.Issuer.Issuer, !slices.Contains(claims.Audience, p.from.Browser.ClientID), claims.Nonce != p.nonce,
 		claims.Expires == nil || !p.v.now().Before(claims.Expires.Add(p.v.settings.Leeway)):
 		return false, errors.New("the ID token is not for this")
 	}

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -72,13 +71,6 @@ func (v *Verifier) Start() {
 	}
 }
 
-// take takes over what other keys of the server have learned.
-func (k *keys) take(other *keys) {
-	other.mu.Lock()
-	defer other.mu.Unlock()
-	k.set, k.got, k.asked, k.expires, k.failed = other.set, other.got, other.asked, other.expires, other.failed
-}
-
 // Same reports whether a verifier of other settings for a resource would be no other.
 func (v *Verifier) Same(s Settings, resource string) bool {
 	return v.resource == resource && reflect.DeepEqual(v.settings, s)
@@ -102,13 +94,21 @@ func (v *Verifier) Ready() error {
 
 // Knows reports whether a principal, by its ID, is somebody of an issuer.
 func (v *Verifier) Knows(principal string) bool {
-	return slices.ContainsFunc(v.issuers, func(i *issuer) bool { return strings.HasPrefix(principal, ID(i.Issuer.Issuer, "")) })
+	return v.issuerOf(principal) != nil
+}
+
+// issuerOf returns the issuer of a principal, by its ID; nil if it is of none.
+func (v *Verifier) issuerOf(principal string) *issuer {
+	for _, i := range v.issuers {
+		if strings.HasPrefix(principal, ID(i.Issuer.Issuer, "")) {
+			return i
+		}
+	}
+	return nil
 }
 
 // Issuers returns the authorization servers, by their identifiers.
-func (v *Verifier) Issuers() []string { return v.names() }
-
-func (v *Verifier) names() (all []string) {
+func (v *Verifier) Issuers() (all []string) {
 	for _, i := range v.issuers {
 		all = append(all, i.Issuer.Issuer)
 	}
@@ -179,10 +179,4 @@ func Claims(token string) json.RawMessage {
 		return nil
 	}
 	return out.Bytes()
-}
-
-// Unavailable reports whether an error of [Verifier.Principal] may be gone later.
-func Unavailable(err error) bool {
-	_, refused := errors.AsType[*Refusal](err)
-	return err != nil && !refused
 }

@@ -59,6 +59,13 @@ type keys struct {
 	failed  error     // of the last time; nil if they came
 }
 
+// take takes over what other keys of the server have learned.
+func (k *keys) take(other *keys) {
+	other.mu.Lock()
+	defer other.mu.Unlock()
+	k.set, k.got, k.asked, k.expires, k.failed = other.set, other.got, other.asked, other.expires, other.failed
+}
+
 // find returns the keys that may have signed a token: those with its key ID, or all if it has none. It asks the server for keys that
 // are not known, which takes some seconds at most.
 func (k *keys) find(id string) ([]jose.JSONWebKey, error) {

@@ -307,9 +307,7 @@ func (h *httpHandler) credentials(r *http.Request) Credentials {
 	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
 		c.Certificate = r.TLS.PeerCertificates[0]
 	}
-	if h.public != nil {
-		c.Public = h.publicText
-	}
+	c.Public = h.publicText
 	if h.public != nil && len(c.Proofs) > 0 {
 		at := *h.public
 		at.Path = strings.TrimSuffix(at.Path, h.opts.Path) + r.URL.Path // with what a proxy takes away

@@ -175,10 +175,9 @@ func (h *httpHandler) receive(w http.ResponseWriter, r *http.Request, t *transfe
 	return nil
 }
 
-// fill writes what comes to the file, and returns its SHA-256 if it is what was announced.
-func (t *transfer) fill(control *http.ResponseController, body io.Reader) (sum []byte, _ *refusal) {
-	hash, size, err := sha256.New(), int64(0), error(nil)
-	to, from := io.MultiWriter(io.NewOffsetWriter(t, 0), hash), io.LimitReader(body, t.about.Size+1)
+// pour copies what comes, at most a byte more than most, whose client may be slow but has to send on.
+func pour(control *http.ResponseController, to io.Writer, from io.Reader, most int64) (size int64, err error) {
+	from = io.LimitReader(from, most+1)
 	for err == nil {
 		_ = control.SetReadDeadline(time.Now().Add(readTimeout))
 		var n int64
@@ -186,6 +185,16 @@ func (t *transfer) fill(control *http.ResponseController, body io.Reader) (sum [
 		size += n
 	}
 	if err == io.EOF {
+		err = nil
+	}
+	return size, err
+}
+
+// fill writes what comes to the file, and returns its SHA-256 if it is what was announced.
+func (t *transfer) fill(control *http.ResponseController, body io.Reader) (sum []byte, _ *refusal) {
+	hash := sha256.New()
+	size, err := pour(control, io.MultiWriter(io.NewOffsetWriter(t, 0), hash), body, t.about.Size)
+	if err == nil {
 		err = t.Truncate(t.about.Size) // an attempt before may have been longer
 	}
 	failed, onDisk := errors.AsType[*fs.PathError](err)
@@ -298,6 +307,7 @@ func (h *httpHandler) serveLink(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Referrer-Policy", "no-referrer")
+	var refused *refusal
 	switch {
 	case l.download != nil && r.Method == http.MethodGet:
 		if !l.used.CompareAndSwap(false, true) {
@@ -307,7 +317,7 @@ func (h *httpHandler) serveLink(w http.ResponseWriter, r *http.Request) {
 		defer l.drop()
 		defer h.server.links.Take(owner, token)
 		r.Header.Del("Range")
-		if refused := h.send(w, r, l.download); refused != nil {
+		if refused = h.send(w, r, l.download); refused != nil {
 			refuse(refused.status, refused.text)
 		}
 	case l.download == nil && r.Method == http.MethodGet:
@@ -315,6 +325,7 @@ func (h *httpHandler) serveLink(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'")
 		w.Header().Set("Cache-Control", "no-store")
 		_, _ = io.WriteString(w, page)
+		return
 	case l.download == nil && (r.Method == http.MethodPut || r.Method == http.MethodPost):
 		if !l.used.CompareAndSwap(false, true) {
 			refuse(http.StatusConflict, "a file is being put here, or was")
@@ -324,13 +335,20 @@ func (h *httpHandler) serveLink(w http.ResponseWriter, r *http.Request) {
 		if status == http.StatusCreated {
 			h.server.links.Take(owner, token)
 		} else {
+			refused = &refusal{status, text}
 			l.used.Store(false)
 		}
 		refuse(status, text)
 	default:
 		methodNotAllowed(w, "GET, PUT, POST")
+		return
 	}
-	h.server.opts.Log.Info("a file went by link", zap.String("principal", l.who.principal.ID), zap.String("method", r.Method))
+	log := h.server.opts.Log.With(zap.String("principal", l.who.principal.ID), zap.String("method", r.Method))
+	if refused != nil {
+		log.Warn("a file did not go by link", zap.String("reason", refused.text))
+	} else {
+		log.Info("a file went by link")
+	}
 }
 
 // put has the tool that gave the address take what comes, under the policy of this moment.
@@ -348,18 +366,12 @@ func (h *httpHandler) put(w http.ResponseWriter, r *http.Request, l *link, sessi
 		return http.StatusInsufficientStorage, "the file cannot be kept"
 	}
 	defer f.Close()
-	most, size, hash := (call.File{}).MaxSize(), int64(0), sha256.New()
-	control := http.NewResponseController(w)
-	for err == nil && size <= most {
-		_ = control.SetReadDeadline(time.Now().Add(readTimeout))
-		var n int64
-		n, err = io.CopyN(io.MultiWriter(f, hash), body, transferPiece)
-		size += n
-	}
+	most, hash := (call.File{}).MaxSize(), sha256.New()
+	size, err := pour(http.NewResponseController(w), io.MultiWriter(f, hash), body, most)
 	switch {
 	case size > most:
 		return http.StatusRequestEntityTooLarge, fmt.Sprintf("at most %d bytes can be put here", most)
-	case err != io.EOF:
+	case err != nil:
 		return http.StatusBadRequest, "the file did not come whole"
 	}
 	_, _ = f.Seek(0, io.SeekStart)

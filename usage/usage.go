@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/toolserver/toolserver/domain/lazyregexp"
 )
 
 // Count is what was used of one tool.
@@ -85,18 +83,14 @@ func (c *Counter) Add(key Key, n Count) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.turn()
-	count := c.own[key]
-	if count == nil {
-		if len(c.own) >= maxCounts {
-			key = Key{Others, Others}
-		}
-		if count = c.own[key]; count == nil {
-			count = &Count{}
-			c.own[key] = count
-		}
+	c.units[c.whose(key.Principal)] += n.Units
+	if c.own[key] == nil && len(c.own) >= maxCounts {
+		key = Key{Others, Others}
 	}
-	count.Add(n)
-	c.units[key.Principal] += n.Units
+	if c.own[key] == nil {
+		c.own[key] = &Count{}
+	}
+	c.own[key].Add(n)
 	c.changed = true
 }
 
@@ -105,7 +99,15 @@ func (c *Counter) Units(principal string) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.turn()
-	return c.units[principal]
+	return c.units[c.whose(principal)]
+}
+
+// whose returns under whom the units of a principal count: those beyond the bound share what one may use.
+func (c *Counter) whose(principal string) string {
+	if _, known := c.units[principal]; !known && len(c.units) >= maxCounts {
+		return Others
+	}
+	return principal
 }
 
 // turn begins the next day, if that has come.
@@ -171,15 +173,12 @@ func (c *Counter) replace(b []byte) error {
 	oldest := c.now().UTC().AddDate(0, 0, -keepDays).Format(time.DateOnly)
 	entries, _ := fs.ReadDir(dir.FS(), ".")
 	for _, e := range entries {
-		if file().MatchString(e.Name()) && e.Name() < oldest {
+		if e.Name() < oldest { // what a killed process left, too
 			_ = dir.Remove(e.Name()) // or the next time
 		}
 	}
 	return nil
 }
-
-// file is how files are called.
-var file = lazyregexp.New(`^\d{4}-\d{2}-\d{2}-[\d-]+\.json$`)
 
 // Read returns what was used since a day, such as 2026-11-28, by all processes that have saved it.
 func Read(open func() (*os.Root, error), since string) (map[Key]Count, error) {
@@ -197,7 +196,7 @@ func Read(open func() (*os.Root, error), since string) (map[Key]Count, error) {
 		return all, err
 	}
 	for _, e := range entries {
-		if !file().MatchString(e.Name()) || strings.Compare(e.Name(), since) < 0 {
+		if !strings.HasSuffix(e.Name(), ".json") || e.Name() < since { // names begin with the day
 			continue
 		}
 		b, err := dir.ReadFile(e.Name())

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -64,5 +65,11 @@ func TestBound(t *testing.T) {
 	}
 	if len(c.own) > maxCounts+1 || c.own[Key{Others, Others}].Calls != 10 {
 		t.Errorf("%d counts", len(c.own))
+	}
+	for i := range maxCounts + 10 {
+		c.Add(Key{"token:" + strconv.Itoa(i), "bash"}, Count{Units: 3})
+	}
+	if len(c.units) > maxCounts+1 || c.Units("token:1") != 3 || c.Units("token:beyond") < 30 {
+		t.Errorf("units of %d, %d beyond", len(c.units), c.Units("token:beyond"))
 	}
 }

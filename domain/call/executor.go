@@ -233,6 +233,7 @@ func (e *Executor) RegistryOf(p domain.Principal) (*domain.Registry, error) {
 	switch {
 	case err != nil:
 		none, _ := domain.NewRegistry() // without tools, none is wrong
+		none.Configure(domain.Settings{Limits: e.Registry.Catalog().Settings.Limits})
 		return none, &domain.Error{Code: domain.CodeExecutionFailed, Message: err.Error(), Hint: "Ask the operator of this server."}
 	case r == nil:
 		r = e.Registry

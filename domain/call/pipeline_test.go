@@ -194,11 +194,14 @@ func TestRecordPanicsLate(t *testing.T) {
 // count against the rate.
 func TestRefusedCallsCount(t *testing.T) {
 	for name, cmd := range map[string]ExecuteToolCommand{
-		"unknown": {Tool: "nope"}, "invalid": {Tool: "t", Arguments: json.RawMessage(`{"x":1}`)}, "disabled": {Tool: "off"},
+		"unknown": {Tool: "nope"}, "invalid": {Tool: "t", Arguments: json.RawMessage(`{"x":1}`)}, "disabled": {Tool: "off"}, "nowhere": {Tool: "t"},
 	} {
 		off := tool("off", fine)
 		off.Disabled = true
 		exec := executor(t, domain.Settings{Limits: domain.Limits{RatePerMinute: 2}}, nil, tool("t", fine), off)
+		if name == "nowhere" {
+			exec.Workspace = func(domain.Principal) (*domain.Registry, error) { return nil, errors.New("no workspace") }
+		}
 		for range 2 {
 			if _, err := exec.Call(t.Context(), cmd); domain.CodeOf(err) == domain.CodeRateLimited {
 				t.Errorf("%s: refused too early", name)

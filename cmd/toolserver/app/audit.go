@@ -17,32 +17,35 @@ import (
 	"github.com/toolserver/toolserver/usage"
 )
 
-// countUsage begins to count what principals use, and to hold them to what they may use in a day. Stop ends it.
+// countUsage begins to count what principals use. Stop ends it.
 func (a *App) countUsage() (stop func()) {
 	counter := usage.Start(UsageDirectory(a.Config()), func(err error) {
 		a.journal.plain.Warn("what is used cannot be counted over restarts", zap.Error(err))
 	})
 	a.journal.usage.Store(counter)
-	a.exec.Ready = func(p domain.Principal, t *domain.Tool) error {
-		if l := a.journal.audit.Load(); l != nil {
-			if err := l.Ready(); err != nil {
-				return &domain.Error{Code: domain.CodeExecutionFailed, Message: err.Error()}
-			}
-		}
-		most := a.exec.CatalogOf(p).Settings.Limits.UnitsPerDay
-		if most == 0 || t == nil || counter.Units(p.ID)+t.Cost <= most {
-			return nil
-		}
-		now := time.Now().UTC()
-		wait := now.Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now)
-		return &domain.Error{
-			Code: domain.CodeRateLimited, Hint: "Do without it until then, or ask the operator for more.",
-			Message: fmt.Sprintf("%s takes %d of the %d units a day that you may use, and %d are used; there are new ones at midnight UTC",
-				t.Name, t.Cost, most, counter.Units(p.ID)),
-			Data: map[string]any{"reason": "quota", "retryAfterMs": wait.Milliseconds(), "limit": most},
+	return counter.Close
+}
+
+// ready returns why a principal cannot make a call now: it could not be recorded, or they have used most units, which are those of a day.
+// The tool is nil if the call is of none.
+func (j *journal) ready(p domain.Principal, t *domain.Tool, most int64) error {
+	if l := j.audit.Load(); l != nil {
+		if err := l.Ready(); err != nil {
+			return &domain.Error{Code: domain.CodeExecutionFailed, Message: err.Error()}
 		}
 	}
-	return counter.Close
+	counter := j.usage.Load()
+	if counter == nil || most == 0 || t == nil || counter.Units(p.ID)+t.Cost <= most {
+		return nil
+	}
+	now := time.Now().UTC()
+	wait := now.Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now)
+	return &domain.Error{
+		Code: domain.CodeRateLimited, Hint: "Do without it until then, or ask the operator for more.",
+		Message: fmt.Sprintf("%s takes %d of the %d units a day that you may use, and %d are used; there are new ones at midnight UTC",
+			t.Name, t.Cost, most, counter.Units(p.ID)),
+		Data: map[string]any{"reason": "quota", "retryAfterMs": wait.Milliseconds(), "limit": most},
+	}
 }
 
 // UsageDirectory returns what opens the directory with the counts of a configuration.

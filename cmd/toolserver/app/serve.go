@@ -86,6 +86,9 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 		debug.SetGCPercent(gatewayGCPercent)
 	}
 	a.Servers.Attach(servers, true)
+	a.exec.Ready = func(p domain.Principal, t *domain.Tool) error {
+		return a.journal.ready(p, t, a.exec.CatalogOf(p).Settings.Limits.UnitsPerDay)
+	}
 	stop, err := a.startAudit()
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -119,7 +118,7 @@ func (ws *workspaces) make(w *workspace, p domain.Principal) error {
 	a := ws.app
 	fail := func(err error) error {
 		a.journal.log.Error("a workspace cannot be made", zap.String("principal", p.ID), zap.String("profile", w.profile.Name), zap.Error(err))
-		return fmt.Errorf("your workspace cannot be made; the log of the server says why")
+		return errors.New("your workspace cannot be made; the log of the server says why")
 	}
 	cfg, err := w.of.config.Workspace(w.profile, p.ID)
 	if err != nil {

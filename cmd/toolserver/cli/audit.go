@@ -98,9 +98,17 @@ func auditVerify(g *globals) *cobra.Command {
 			key = string(text)
 		}
 		if key == "" && len(args) == 0 {
-			if cfg, err := g.load(); err == nil && cfg.Audit.Key != "" {
-				if text, err := os.ReadFile(cfg.Audit.Key); err == nil {
-					key, _ = audit.PublicKey(string(text))
+			cfg, err := g.load()
+			if err != nil {
+				return usage(err)
+			}
+			if cfg.Audit.Key != "" {
+				text, err := os.ReadFile(cfg.Audit.Key)
+				if err == nil {
+					key, err = audit.PublicKey(string(text))
+				}
+				if err != nil {
+					return fmt.Errorf("audit.key_file: %w; --key takes the public key", err)
 				}
 			}
 		}
@@ -162,15 +170,16 @@ func entries(files []string, q *auditQuery, do func(e *audit.Entry, line []byte)
 			return err
 		}
 		in := bufio.NewReaderSize(f, 256<<10)
-		for err == nil {
+		var failed error
+		for err == nil && failed == nil {
 			var line []byte
 			var e audit.Entry
 			if line, err = in.ReadBytes('\n'); json.Unmarshal(line, &e) == nil && q.matches(&e) {
-				err = errors.Join(do(&e, line), err)
+				failed = do(&e, line)
 			}
 		}
-		if f.Close(); err != io.EOF && !errors.Is(err, io.EOF) {
-			return err
+		if f.Close(); failed != nil || err != io.EOF {
+			return cmp.Or(failed, err)
 		}
 	}
 	return nil
@@ -193,8 +202,13 @@ func (q *auditQuery) flags(cmd *cobra.Command) *cobra.Command {
 
 func (q *auditQuery) matches(e *audit.Entry) bool {
 	at, _ := time.Parse(time.RFC3339Nano, e.Time)
-	named := q.principal == "" || e.Principal == q.principal || strings.HasSuffix(e.Principal, "#"+q.principal) || strings.HasSuffix(e.Principal, ":"+q.principal)
-	return named && (q.name == "" || e.Name == q.name) && (q.types == nil || slices.Contains(q.types, e.Type)) && !at.Before(q.from)
+	return isPrincipal(e.Principal, q.principal) && (q.name == "" || e.Name == q.name) &&
+		(q.types == nil || slices.Contains(q.types, e.Type)) && !at.Before(q.from)
+}
+
+// isPrincipal reports whether an ID is that of a principal that is named by ID or subject; an empty name is of all.
+func isPrincipal(id, name string) bool {
+	return name == "" || id == name || strings.HasSuffix(id, "#"+name) || strings.HasSuffix(id, ":"+name)
 }
 
 func (q *auditQuery) command(g *globals, use string, do func(files []string) error) *cobra.Command {
@@ -269,7 +283,7 @@ func usageCommand(g *globals) *cobra.Command {
 		}
 		sums := map[counts.Key]counts.Count{}
 		for key, n := range used {
-			if principal != "" && key.Principal != principal && !strings.HasSuffix(key.Principal, "#"+principal) && !strings.HasSuffix(key.Principal, ":"+principal) {
+			if !isPrincipal(key.Principal, principal) {
 				continue
 			}
 			switch by {

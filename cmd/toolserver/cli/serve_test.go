@@ -234,3 +234,23 @@ func TestReload(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestAuditUnwritable calls tools on stdio while the audit cannot be written: those that have no effect are refused, too.
+func TestAuditUnwritable(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("this system has no device that is full")
+	}
+	workspace(t)
+	const messages = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}
+`
+	for policy, want := range map[string]string{"refuse": "what cannot be recorded is not done", "drop": "Echo: hello"} {
+		if err := os.WriteFile("a.yaml", []byte("audit: {file: /dev/full, on_failure: "+policy+"}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, stderr, _ := play(t, messages, "--config", "a.yaml", "serve", "--stdio"); !strings.Contains(out, want) {
+			t.Errorf("%s: %s\n%s", policy, out, stderr)
+		}
+	}
+}
