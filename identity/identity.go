@@ -107,8 +107,7 @@ func (v *Verifier) issuerOf(principal string) *issuer {
 	return nil
 }
 
-// Issuers returns the authorization servers, by their identifiers.
-func (v *Verifier) Issuers() (all []string) {
+func (v *Verifier) names() (all []string) {
 	for _, i := range v.issuers {
 		all = append(all, i.Issuer.Issuer)
 	}

@@ -162,7 +162,7 @@ func (v *Verifier) verify(token string) (*issuer, *claims, error) {
 	c := &p.claims
 	n := slices.IndexFunc(v.issuers, func(i *issuer) bool { return i.Issuer.Issuer == c.Issuer })
 	if n < 0 {
-		return nil, nil, refuse(notValid, "iss is %q, and auth.issuers has %s", c.Issuer, strings.Join(v.Issuers(), ", "))
+		return nil, nil, refuse(notValid, "iss is %q, and auth.issuers has %s", c.Issuer, strings.Join(v.names(), ", "))
 	}
 	from := v.issuers[n]
 	if !slices.Contains(from.algs, jose.SignatureAlgorithm(p.alg)) {
