@@ -6,6 +6,7 @@
 // Their models are scripts, which check what each call has brought. Nothing may be wrong, lost, or done twice.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -39,6 +40,8 @@ function configure(odd) {
   });
 }
 configure(false);
+// What the other server offers is known then; Codex keeps the list that it gets first.
+execFileSync(toolserver, ['upstream', 'list', '--config', config], { stdio: 'ignore', timeout: 60_000 });
 
 /** The processes of the other server. */
 const upstreams = () => readdirSync('/proc').filter((pid) => /^\d+$/.test(pid)).map(Number).filter((pid) => {
