@@ -138,7 +138,10 @@ func (t fileTool) download(ctx context.Context, in downloadInput) (domain.ToolRe
 		res = domain.Text(fmt.Sprintf("Give the user this address, at which they get %s (%s) within 15 minutes, once: %s", in.Path, humanSize(about.Size), address))
 		res.Content = append(res.Content, domain.Content{Type: domain.LinkContent, URI: address, Name: about.Name, MIMEType: about.MIMEType})
 	}
-	res.Meta, res.Made = meta, map[string][]string{"offered_bytes": {strconv.FormatInt(about.Size, 10)}}
+	if meta != nil {
+		res.Meta = meta
+	}
+	res.Made = map[string][]string{"offered_bytes": {strconv.FormatInt(about.Size, 10)}}
 	res.Results = downloadResult{in.Path, about.Size, about.MIMEType}
 	return res, nil
 }
