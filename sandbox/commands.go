@@ -211,7 +211,7 @@ func (c *Commands) prepare(req *CommandRequest) error {
 	if !verdict.Allowed {
 		return &DeniedError{verdict}
 	}
-	req.Run.Dir, req.Run.Bounds = dir, c.bounds()
+	req.Run.Dir, req.Run.Bounds, req.Run.User = dir, c.bounds(), c.policy.User
 	var variables map[string]string
 	req.Run.Proxy, variables = c.throughProxy(req.Env, req.Asker)
 	if req.Run.Env, err = c.environment(variables); err != nil {

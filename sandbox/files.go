@@ -100,7 +100,7 @@ func newGuards(p Policy, left func(path string, err error)) (map[guardKey]*pathg
 				continue
 			}
 			allow, deny := p.pathLists(u, o)
-			rules := pathguard.Rules{Allow: allow, Deny: deny, Roots: p.Roots, DenyHardlinks: p.denyHardlinks(u, head), Protect: protected[u], Left: left}
+			rules := pathguard.Rules{Allow: allow, Deny: deny, Roots: p.Roots, DenyHardlinks: p.denyHardlinks(u, head), Protect: protected[u], Left: left, Owner: p.User}
 			key := fmt.Sprint(u, rules.DenyHardlinks, "\x00", strings.Join(allow, "\x00"), "\x00\x00", strings.Join(deny, "\x00"))
 			if byRules[key] == nil {
 				made, err := pathguard.New(p.WorkingDirectory, rules)

@@ -50,7 +50,7 @@ func DefaultMemory() int64 { return process.MachineMemory() / 2 }
 // it when none runs any more.
 func NewKernel(r *runner.Runner) *Kernel {
 	k := &Kernel{
-		runner: r, scratch: scratch.New(), network: new(network), proxied: netproxy.NewPlaces(osfile.Descriptors()),
+		runner: r, scratch: scratch.New(0), network: new(network), proxied: netproxy.NewPlaces(osfile.Descriptors()),
 		programs: sync.OnceValue(confine.ProgramDirs), memory: sync.OnceValue(DefaultMemory),
 	}
 	if r != nil {
@@ -60,12 +60,12 @@ func NewKernel(r *runner.Runner) *Kernel {
 	return k
 }
 
-// Fork returns a kernel layer for another policy that is in force at the same time: it has temporary files and HTTP clients of its own, and
-// the processes of k. Its caller closes it.
-func (k *Kernel) Fork() *Kernel {
+// Fork returns a kernel layer for another policy that is in force at the same time: it has temporary files, of a user if that is not
+// zero, and HTTP clients of its own, and the processes of k. Its caller closes it.
+func (k *Kernel) Fork(user int) *Kernel {
 	return &Kernel{
 		runner: k.runner, launcher: k.launcher, children: k.children, proxied: k.proxied, programs: k.programs, memory: k.memory, Left: k.Left,
-		scratch: scratch.New(), network: new(network), parent: k,
+		scratch: scratch.New(user), network: new(network), parent: k,
 	}
 }
 

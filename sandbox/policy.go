@@ -18,6 +18,7 @@ type Policy struct {
 	Roots            []string              // further directories that are open by default
 	Tools            map[string]ToolPolicy // by tool
 	Settings         Settings
+	User             int       // by whose ID, and the group of that number, commands run and files are made; zero for the user of the program
 	Apart            []string  // directories of which commands see only what they may read or write: others have the rest
 	Proxy            string    // of what fetches: the URL that [netguard.ParseProxy] reads; empty for none
 	TemporaryFiles   bool      // everybody who may use tools may run commands, so that all that read files read the temporary ones of commands, too

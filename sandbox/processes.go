@@ -48,7 +48,7 @@ func (p *Processes) Start(ctx context.Context, req ProcessRequest) (*process.Chi
 	if c == nil {
 		return nil, errors.New("the tool does not declare that it holds processes")
 	}
-	s := process.Spec{Argv: req.Argv, Dir: cmp.Or(req.Dir, c.policy.WorkingDirectory), Bounds: c.bounds()}
+	s := process.Spec{Argv: req.Argv, Dir: cmp.Or(req.Dir, c.policy.WorkingDirectory), Bounds: c.bounds(), User: c.policy.User}
 	s.Bounds.Disk = 0 // what it writes adds up as long as it runs
 	if req.Unconfined {
 		s.Env = process.MinimalEnv(req.Env)
@@ -131,7 +131,7 @@ func (f *Filters) Run(ctx context.Context, req FilterRequest) (runner.Result, er
 		return runner.Result{}, err
 	}
 	run := runner.Request{
-		Argv: req.Argv, Dir: f.policy.WorkingDirectory, Env: process.MinimalEnv(nil), Bounds: f.bounds(), Input: req.File,
+		Argv: req.Argv, Dir: f.policy.WorkingDirectory, Env: process.MinimalEnv(nil), Bounds: f.bounds(), User: f.policy.User, Input: req.File,
 		Owner: req.Principal, Split: true, Limits: runner.Limits{Inline: 2 * req.Output, Spill: -1},
 	}
 	if f.kernel.confines() {

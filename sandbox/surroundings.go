@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -38,7 +39,10 @@ func newSurroundings(p Policy, o Owner, lists programs.Lists, files access) *sur
 		if s.presets = p.Settings.Presets; s.presets == nil {
 			s.presets = programs.PresetsOf(lists)
 		}
-		if s.kept = scratch.NewCaches(pathguard.Real(p.WorkingDirectory), files.theirs); s.kept != nil {
+		if p.User != 0 { // who cannot use the home directory of the server
+			s.variables["HOME"], s.variables["USER"] = p.WorkingDirectory, strconv.Itoa(p.User)
+			s.env = process.MinimalEnv(s.variables)
+		} else if s.kept = scratch.NewCaches(pathguard.Real(p.WorkingDirectory), files.theirs); s.kept != nil {
 			s.caches = s.kept.Path
 		}
 		// Compilers run what they have built there, so that it is not a directory that

@@ -35,13 +35,20 @@ type session struct {
 // Serve makes calls for the command whose filter has the listener, on the calling
 // thread, until the descriptor stop is readable. It returns what was refused, and
 // closes the listener. Lock is the descriptor of confine.Spec.Lock. Temp is a directory of a
-// mount that only commands see, or empty. Made counts the files and names that came to be.
-func (r *Broker) Serve(listener, stop, lock int, temp string, made *atomic.Int64) []process.Refusal {
+// mount that only commands see, or empty. User is the one by whose ID the command runs, if
+// that is not the one of this process: what they may not open is not opened for them. Made counts the files and names that came to be.
+func (r *Broker) Serve(listener, stop, lock, user int, temp string, made *atomic.Int64) []process.Refusal {
 	b := &session{
 		Broker: r, caller: newCaller(), replies: replies{listener: listener}, lock: lock, made: made, sockets: map[socket]int{}, temp: temp,
 	}
 	b.usual = status{0o022, os.Geteuid(), os.Getegid(), &b.usual}
 	umask := unix.Umask(b.usual.umask)
+	if server := b.usual; user != 0 {
+		b.usual.uid, b.usual.gid = user, user
+		theirs := status{uid: user, gid: user, own: &server}
+		theirs.take(user, user)
+		defer theirs.restore()
+	}
 	// The command goes on on the processor that it waited on, which halves the cost.
 	// Kernels before 6.6 do not know of it.
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)

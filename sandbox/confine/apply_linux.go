@@ -64,14 +64,20 @@ func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.P
 		}
 	}
 	c.Made, c.InMemory = new(atomic.Int64), p.inMemory
-	c.Serve = func(stop int) (refused []process.Refusal, again bool) { return s.serve(p, listener, stop, c.Made) }
+	user := 0
+	if attr.Sys != nil && attr.Sys.Credential != nil {
+		user = int(attr.Sys.Credential.Uid)
+	}
+	c.Serve = func(stop int) (refused []process.Refusal, again bool) {
+		return s.serve(p, listener, stop, user, c.Made)
+	}
 	if p.Limits == (Limits{}) {
 		c.Pid, err = syscall.ForkExec(path, argv, attr)
 	} else {
 		if attr.Sys == nil {
 			attr.Sys = new(syscall.SysProcAttr)
 		}
-		c.Pid, err = startLimited(path, argv, attr, p.Limits)
+		c.Pid, err = startLimited(path, argv, attr, p.Limits, user)
 	}
 	if err != nil {
 		unix.Close(listener)
@@ -82,13 +88,13 @@ func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.P
 
 // serve does for a command what that may not do itself, and says after its end whether
 // the thread can be used again.
-func (s *starter) serve(p *plan, listener, stop int, made *atomic.Int64) (refused []process.Refusal, again bool) {
+func (s *starter) serve(p *plan, listener, stop, user int, made *atomic.Int64) (refused []process.Refusal, again bool) {
 	if p.broker != nil {
 		temp := ""
 		if p.Temp != "" {
 			temp = temporary
 		}
-		refused = p.broker.Serve(listener, stop, p.lock, temp, made)
+		refused = p.broker.Serve(listener, stop, p.lock, user, temp, made)
 	}
 	for err := unix.EINTR; err == unix.EINTR; { // until it is written to
 		_, _, err = unix.Syscall(unix.SYS_READ, uintptr(stop), uintptr(unsafe.Pointer(new(uint64))), 8)
@@ -242,13 +248,20 @@ func mayAdminister() bool {
 // startLimited starts the command stopped at its first instruction, sets its
 // limits, and lets it go: nothing it starts can be without them. Limits cannot be
 // set before, because they would be those of the calling process.
-func startLimited(path string, argv []string, attr *syscall.ProcAttr, limits Limits) (int, error) {
+func startLimited(path string, argv []string, attr *syscall.ProcAttr, limits Limits, user int) (int, error) {
 	attr.Sys.Ptrace = true
 	pid, err := syscall.ForkExec(path, argv, attr)
 	if err != nil {
 		return 0, err // as it is: see Start
 	}
 	if err = awaitStop(pid); err == nil {
+		if user != 0 { // whose process has its limits set by the same real user only
+			const same = ^uintptr(0)
+			_, _, _ = unix.RawSyscall(unix.SYS_SETRESGID, uintptr(user), same, same)
+			_, _, _ = unix.RawSyscall(unix.SYS_SETRESUID, uintptr(user), same, same)
+			defer unix.RawSyscall(unix.SYS_SETRESGID, uintptr(unix.Getegid()), same, same)
+			defer unix.RawSyscall(unix.SYS_SETRESUID, uintptr(unix.Geteuid()), same, same)
+		}
 		err = limits.set(pid)
 	}
 	if err == nil {

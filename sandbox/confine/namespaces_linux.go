@@ -181,7 +181,7 @@ func makePoint(tree int, top, path string) error {
 		if !more && st.Mode&unix.S_IFMT != unix.S_IFDIR {
 			err = unix.Mknodat(at, name, unix.S_IFREG|0o600, 0)
 		} else {
-			err = unix.Mkdirat(at, name, 0o700)
+			err = unix.Mkdirat(at, name, 0o755)
 		}
 		if err != nil && err != unix.EEXIST || !more {
 			if err == unix.EEXIST {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,21 +18,25 @@ import (
 
 // platform returns how files are opened: through openat2(2), or through [os.Root]
 // where a seccomp filter refuses openat2 or /proc is not mounted.
-var platform = sync.OnceValue(func() fileSystem {
+func platform(owner int) fileSystem {
+	if usable() {
+		return kernel{owner}
+	}
+	return portable{}
+}
+
+var usable = sync.OnceValue(func() bool {
 	fd, err := openat2("/proc", unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
-		return portable{}
+		return false
 	}
 	defer unix.Close(fd)
 	var st unix.Statfs_t
-	if err := unix.Fstatfs(fd, &st); err != nil || st.Type != unix.PROC_SUPER_MAGIC {
-		return portable{}
-	}
-	return kernel{}
+	return unix.Fstatfs(fd, &st) == nil && st.Type == unix.PROC_SUPER_MAGIC
 })
 
-// kernel has the kernel follow no symlinks.
-type kernel struct{}
+// kernel has the kernel follow no symlinks, and make what is made for an owner, if that is not zero.
+type kernel struct{ owner int }
 
 // openat2 opens what is at a canonical path.
 func openat2(real string, flags uint64) (int, error) {
@@ -83,16 +88,42 @@ func (kernel) open(real string, w want, s *snapshot) (File, error) {
 	return File{os.NewFile(uintptr(fd), real), info}, nil
 }
 
-func (kernel) openDir(real string) (dir, error) {
+func (k kernel) openDir(real string) (dir, error) {
 	fd, err := openat2(real, unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
-	return &kernelDir{os.NewFile(uintptr(fd), real)}, nil
+	return &kernelDir{os.NewFile(uintptr(fd), real), k.owner}, nil
 }
 
 // kernelDir is a directory whose names are reached through its descriptor.
-type kernelDir struct{ f *os.File } // O_PATH
+type kernelDir struct {
+	f     *os.File // O_PATH
+	owner int      // that of kernel
+}
+
+// as makes something on a thread that has the rights of the owner over files meanwhile, and no others.
+func (d *kernelDir) as(make func() error) error {
+	if d.owner == 0 {
+		return make()
+	}
+	runtime.LockOSThread()
+	become := func(user, group int) bool {
+		_, _, _ = unix.RawSyscall(unix.SYS_SETFSGID, uintptr(group), 0, 0)
+		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, uintptr(user), 0, 0)
+		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)                   // a change can open the process to others (fs.suid_dumpable)
+		now, _, _ := unix.RawSyscall(unix.SYS_SETFSUID, ^uintptr(0), 0, 0) // changes nothing
+		return int(now) == user
+	}
+	err := error(unix.EPERM)
+	if become(d.owner, d.owner) {
+		err = make()
+	}
+	if become(unix.Geteuid(), unix.Getegid()) {
+		runtime.UnlockOSThread() // else the thread ends with its goroutine
+	}
+	return err
+}
 
 func (d *kernelDir) fd() int { return int(d.f.Fd()) }
 
@@ -103,7 +134,7 @@ func (d *kernelDir) child(name string) (dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &kernelDir{os.NewFile(uintptr(fd), name)}, nil
+	return &kernelDir{os.NewFile(uintptr(fd), name), d.owner}, nil
 }
 
 func (d *kernelDir) writable(name string) error {
@@ -116,18 +147,37 @@ func (d *kernelDir) path(name string) string {
 	return "/proc/self/fd/" + strconv.Itoa(d.fd()) + "/" + name
 }
 
-func (d *kernelDir) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
-	return os.OpenFile(d.path(name), flag|unix.O_NOFOLLOW, perm)
+func (d *kernelDir) OpenFile(name string, flag int, perm fs.FileMode) (f *os.File, err error) {
+	open := func() error {
+		f, err = os.OpenFile(d.path(name), flag|unix.O_NOFOLLOW, perm)
+		return err
+	}
+	if flag&os.O_CREATE == 0 {
+		err = open()
+	} else {
+		err = d.as(open)
+	}
+	return f, err
 }
 
-func (d *kernelDir) Lstat(name string) (fs.FileInfo, error)    { return os.Lstat(d.path(name)) }
-func (d *kernelDir) Mkdir(name string, perm fs.FileMode) error { return os.Mkdir(d.path(name), perm) }
-func (d *kernelDir) Symlink(target, name string) error         { return os.Symlink(target, d.path(name)) }
-func (d *kernelDir) Remove(name string) error                  { return os.Remove(d.path(name)) }
-func (d *kernelDir) Close() error                              { return d.f.Close() }
+func (d *kernelDir) Mkdir(name string, perm fs.FileMode) error {
+	return d.as(func() error { return os.Mkdir(d.path(name), perm) })
+}
+
+func (d *kernelDir) Symlink(target, name string) error {
+	return d.as(func() error { return os.Symlink(target, d.path(name)) })
+}
+
+func (d *kernelDir) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(d.path(name)) }
+func (d *kernelDir) Remove(name string) error               { return os.Remove(d.path(name)) }
+func (d *kernelDir) Close() error                           { return d.f.Close() }
 
 func (d *kernelDir) anonymous(perm fs.FileMode) (*os.File, error) {
-	fd, err := unix.Openat(d.fd(), ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, uint32(perm.Perm()))
+	fd := -1
+	err := d.as(func() (err error) {
+		fd, err = unix.Openat(d.fd(), ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, uint32(perm.Perm()))
+		return err
+	})
 	switch err {
 	case nil:
 		return os.NewFile(uintptr(fd), d.f.Name()), nil

@@ -8,7 +8,7 @@ import (
 )
 
 // platform returns how files are opened.
-func platform() fileSystem { return portable{} }
+func platform(int) fileSystem { return portable{} }
 
 // copyAttributes does nothing: which attributes belong to the user is known on Linux.
 func copyAttributes(_, _ *os.File) {}

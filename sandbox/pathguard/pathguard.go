@@ -51,6 +51,9 @@ type Rules struct {
 	// DenyHardlinks refuses to open a regular file that has more than one
 	// name, because its other name may be outside the allowed paths.
 	DenyHardlinks bool
+	// Owner is whose all is that is made, by the ID of a user and a group, and by whose rights: see [process.CheckUsers]. Zero is the user
+	// of this process.
+	Owner int
 	// Protect is what is refused beside Deny.
 	Protect Protection
 	// Left, when set, is called with each temporary file that was left, because it could not
@@ -84,7 +87,10 @@ func New(dir string, rules Rules) (*Guard, error) {
 	}
 	g := &Guard{
 		policy: &policy{dir: filepath.Clean(dir), denyHardlinks: rules.DenyHardlinks},
-		left:   rules.Left, files: platform(), swept: &sweeps{MaxAge: sweepPause, MaxEntries: maxSweeps},
+		left:   rules.Left, files: platform(rules.Owner), swept: &sweeps{MaxAge: sweepPause, MaxEntries: maxSweeps},
+	}
+	if _, simple := g.files.(portable); simple && rules.Owner != 0 {
+		return nil, errors.New("files cannot be made for another user here, where openat2(2) cannot be used")
 	}
 	var err error
 	bases := append([]string{g.dir}, rules.Roots...)

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -19,6 +20,9 @@ func (groupStarter) boundsMethod() string { return "" }
 func (groupStarter) close()               {}
 
 func (s groupStarter) start(l launch) (*Process, error) {
+	if l.User != 0 {
+		return nil, &StartError{Op: "start", Path: l.path, Err: errors.New("as another user it takes a supervisor that is root")}
+	}
 	if l.Confine != nil {
 		if s.wrap == nil {
 			return nil, &StartError{Op: "confine", Path: l.path, Err: ErrNoConfinement}

@@ -33,6 +33,9 @@ type Spec struct {
 	// Confine is passed to the [Confiner] of the supervisor, which restricts the
 	// process before it starts. A spec with Confine fails where there is none.
 	Confine []byte
+	// User is by whose ID and group of the same number the process runs, without root's rights; zero for those of the server. It takes a
+	// supervisor that is root.
+	User int
 	// Serve, when set, is given the listening socket that the [Confiner] made for the
 	// process, if it did. ctx ends when no process is left, and Serve must return then.
 	Serve func(ctx context.Context, l net.Listener)

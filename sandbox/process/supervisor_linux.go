@@ -126,6 +126,17 @@ func (s *supervisor) prepare() error {
 	return nil
 }
 
+// CheckUsers returns why [Spec.User] cannot be that of another user than this process's.
+func CheckUsers() error {
+	var data [2]unix.CapUserData
+	const needed = 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_SYS_PTRACE
+	err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &data[0])
+	if err == nil && (os.Geteuid() != 0 || data[0].Effective&needed != needed) {
+		err = errors.New("the server has to run as root, with the capabilities SETUID, SETGID and SYS_PTRACE")
+	}
+	return err
+}
+
 // usualTimers gives the timers of the calling thread, and of what it starts, their usual
 // precision.
 func usualTimers() {
@@ -218,6 +229,9 @@ func (s *supervisor) start(o *order, files []int, w *watch) (err error) {
 	attr := &syscall.ProcAttr{
 		Dir: string(o.Dir), Env: convert[string](o.Env), Files: streams,
 		Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &w.pidfd},
+	}
+	if o.User != 0 {
+		attr.Sys.Credential = &syscall.Credential{Uid: uint32(o.User), Gid: uint32(o.User)}
 	}
 	if o.Confined {
 		return w.startConfined(o.Confine, path, argv, attr)

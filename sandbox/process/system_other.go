@@ -21,5 +21,8 @@ func MachineMemory() int64 { return 0 }
 // FreeSpace is not known: here nothing bounds what commands write.
 func FreeSpace(string) int64 { return 0 }
 
+// CheckUsers returns why commands cannot run as other users: only Linux has supervisors.
+func CheckUsers() error { return errors.ErrUnsupported }
+
 // Hide does nothing: what it would do is particular to Linux.
 func Hide() {}

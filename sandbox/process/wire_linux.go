@@ -30,6 +30,7 @@ type order struct {
 	Streams   [maxStreams]bool // the standard streams that come with it; others are the null device
 	Announce  bool             // report when it has started
 	Bounds    Bounds
+	User      int `json:",omitempty"`
 	Path, Dir []byte
 	Argv      [][]byte
 	Env       [][]byte

@@ -299,7 +299,7 @@ func (w *worker) spawn(socket *os.File) error {
 // run orders the supervisor to start a process.
 func (w *worker) run(l launch, p *Process) error {
 	o := order{
-		Announce: l.OnStart != nil || w.pool.how == MethodSubreaper, Bounds: l.Bounds, Confined: l.Confine != nil, Confine: l.Confine,
+		Announce: l.OnStart != nil || w.pool.how == MethodSubreaper, Bounds: l.Bounds, User: l.User, Confined: l.Confine != nil, Confine: l.Confine,
 		Path: []byte(l.path), Dir: []byte(l.Dir), Argv: convert[[]byte](l.argv), Env: convert[[]byte](l.Env),
 	}
 	var fds []int

@@ -56,7 +56,7 @@ func (o *Options) setDefaults() {
 	o.MaxOwnerJobs = cmp.Or(o.MaxOwnerJobs, 16)
 }
 
-// A Request is one command to run. Shell, Argv, Program, Dir, Env, Bounds and Confine are
+// A Request is one command to run. Shell, Argv, Program, Dir, Env, Bounds, Confine and User are
 // those of [process.Spec].
 type Request struct {
 	Shell   string
@@ -66,6 +66,7 @@ type Request struct {
 	Env     []string
 	Bounds  process.Bounds
 	Confine []byte
+	User    int
 	// Notice is passed on to the Result.
 	Notice string
 	// Proxy, which may be nil, serves the network that Confine gives the command.
@@ -217,7 +218,9 @@ func (r *Runner) begin(req *Request) (*call, error) {
 	}
 	req.Timeout = cmp.Or(req.Timeout, r.options.Timeout)
 	c := &call{runner: r, request: req, maxWait: req.Timeout}
-	c.spec = process.Spec{Shell: req.Shell, Argv: req.Argv, Program: req.Program, Dir: req.Dir, Env: req.Env, Bounds: req.Bounds, Confine: req.Confine}
+	c.spec = process.Spec{
+		Shell: req.Shell, Argv: req.Argv, Program: req.Program, Dir: req.Dir, Env: req.Env, Bounds: req.Bounds, Confine: req.Confine, User: req.User,
+	}
 	if req.Proxy != nil {
 		c.spec.Serve = req.Proxy.Serve
 	}

@@ -24,6 +24,7 @@ type Dir struct {
 	// Place returns where it is made, and why that can be nowhere.
 	Place func() (path string, refused error)
 
+	user   int // whose commands use it; zero for the user of the server
 	mu     sync.Mutex
 	locked *os.File // nil until it is made
 	gone   bool
@@ -43,8 +44,8 @@ const (
 	measureShare = 20
 )
 
-// New returns a Dir whose place is found when it is asked for first.
-func New() *Dir { return &Dir{Place: sync.OnceValues(findPlace)} }
+// New returns a Dir whose place is found when it is asked for first, for the commands of a user; zero for that of the server.
+func New(user int) *Dir { return &Dir{Place: sync.OnceValues(findPlace), user: user} }
 
 // findPlace returns a random path, known before the directory is made: where this
 // user may write, if that is anywhere.
@@ -99,6 +100,12 @@ func (s *Dir) Make() error {
 	}
 	if err == nil { // as programs expect of /tmp; no other user can reach it
 		err = os.Chmod(filepath.Join(unlocked, "private"), 0o777|os.ModeSticky)
+	}
+	if err == nil && s.user != 0 { // through their group: what is no directory of this user, nobody would sweep
+		err = errors.Join(os.Chown(unlocked, -1, s.user), os.Chmod(unlocked, 0o770))
+		for _, dir := range []string{"tmp", filepath.Dir(goBuild), goBuild} {
+			err = errors.Join(err, os.Chown(filepath.Join(unlocked, dir), s.user, s.user))
+		}
 	}
 	if err == nil {
 		s.locked, err = lock(unlocked)

@@ -13,7 +13,7 @@ import (
 
 func TestScratch(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	living, killed := New(), New()
+	living, killed := New(0), New(0)
 	for _, s := range []*Dir{living, killed} {
 		if err := s.Make(); err != nil {
 			t.Fatal(err)
@@ -30,7 +30,7 @@ func TestScratch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	next := New()
+	next := New(0)
 	if err := next.Make(); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestScratchElsewhere(t *testing.T) {
 	for name, value := range map[string]string{"TMPDIR": filepath.Join(home, "none"), "XDG_CACHE_HOME": home} {
 		t.Setenv(name, value)
 	}
-	s := New()
+	s := New(0)
 	if path, err := s.Place(); err != nil || filepath.Dir(path) == os.TempDir() {
 		t.Fatalf("%s: %v", path, err)
 	}
@@ -79,7 +79,7 @@ func TestScratchElsewhere(t *testing.T) {
 // TestSize counts what lies there, each file once, and no holes.
 func TestSize(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	s := New()
+	s := New(0)
 	size := func() int64 {
 		s.measured = time.Time{}
 		return s.Size()

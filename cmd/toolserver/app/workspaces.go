@@ -124,8 +124,8 @@ func (ws *workspaces) make(w *workspace, p domain.Principal) error {
 	if err != nil {
 		return fail(err)
 	}
-	w.kernel = a.kernel.Fork()
 	policy := cfg.Policy()
+	w.kernel = a.kernel.Fork(policy.User)
 	box, err := sandbox.New(policy, w.kernel)
 	if err != nil {
 		return fail(err)
