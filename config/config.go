@@ -63,6 +63,7 @@ type Config struct {
 	Compliance       Compliance                   `yaml:"compliance"`
 
 	Apart []string `yaml:"-"` // of a workspace: directories in which others have theirs
+	User  int      `yaml:"-"` // of a workspace: see [sandbox.Policy]
 }
 
 // settings say what the keys mean, also of structs of other packages, and what else people call them.
@@ -314,7 +315,7 @@ func (c *Config) Policy() sandbox.Policy {
 		Owners: declare.Owners(tools.Declared()), WorkingDirectory: c.WorkingDirectory, Roots: c.Roots,
 		StateDirectory: c.stateDirectory(), Proxy: c.Web.Proxy, Settings: c.Sandbox.Settings, Tools: map[string]sandbox.ToolPolicy{},
 	}
-	p.Apart = c.Apart
+	p.Apart, p.User = c.Apart, c.User
 	l := c.Sandbox.Limits
 	p.Settings.Limits = sandbox.Limits{Processes: l.Processes, Memory: int64(l.Memory), Disk: int64(l.Disk), OpenFiles: l.OpenFiles, FileSize: int64(l.FileSize)}
 	for _, o := range p.Owners {

@@ -16,6 +16,8 @@ import (
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/osfile"
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/sandbox/pathguard"
+	"github.com/toolserver/toolserver/sandbox/process"
 	"github.com/toolserver/toolserver/tools/anthropic"
 	"github.com/toolserver/toolserver/upstream"
 )
@@ -28,6 +30,7 @@ type Profile struct {
 	Shared           bool              `yaml:"shared"`
 	WorkingDirectory string            `yaml:"working_directory" path:"true"`
 	Roots            []string          `yaml:"roots" path:"true"`
+	UIDRange         string            `yaml:"uid_range" format:"uid_range"`
 	ToolSections     ToolSections      `yaml:"tools"`
 	Network          sandbox.Network   `yaml:"network"`
 	Limits           domain.Limits     `yaml:"limits"`
@@ -73,7 +76,11 @@ func (l *Loaded) Workspace(p *Profile, id string) (*Loaded, error) {
 		if i := strings.IndexByte(name, filepath.Separator); i >= 0 {
 			name = name[:i]
 		}
-		if err := makePrivate(theirs+name, own.WorkingDirectory); err != nil {
+		var err error
+		if own.User, err = userOf(l.stateDirectory(), p, id); err == nil {
+			err = makePrivate(theirs+name, own.WorkingDirectory, own.User)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -189,20 +196,29 @@ func overlay(v, other reflect.Value) {
 	}
 }
 
-// makePrivate makes a directory that only the user of the server gets into, unless there is one, and one below it. The directory above must
-// be there.
-func makePrivate(dir, below string) error {
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+// makePrivate makes a directory that only a user gets into, that of the server if the ID is zero, unless there is one, and one below it. The
+// directory above must be there.
+func makePrivate(dir, below string, user int) error {
+	err := os.Mkdir(dir, 0o700)
+	if err == nil && user != 0 {
+		err = os.Lchown(dir, user, user)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("the workspace cannot be made: %w", err)
 	}
 	info, err := os.Lstat(dir)
-	switch {
+	switch owner := cmp.Or(user, os.Geteuid()); {
 	case err != nil:
 		return fmt.Errorf("the workspace cannot be used: %w", err)
-	case !info.IsDir() || info.Mode().Perm()&0o077 != 0 || osfile.Of(info).UID != os.Geteuid():
-		return fmt.Errorf("the workspace %s cannot be used: it has to be a directory of the user of the server that nobody else gets into (mode 0700)", dir)
+	case !info.IsDir() || info.Mode().Perm()&0o077 != 0 || osfile.Of(info).UID != owner:
+		return fmt.Errorf("the workspace %s cannot be used: it has to be a directory of the user with the ID %d that nobody else gets into (mode 0700), "+
+			"with all that is in it", dir, owner)
 	}
-	if err := os.MkdirAll(below, 0o700); err != nil {
+	made, err := pathguard.New(dir, pathguard.Rules{Allow: []string{dir}, Owner: user})
+	if err == nil {
+		_, err = made.MakeDir(below)
+	}
+	if err != nil {
 		return fmt.Errorf("the workspace cannot be made: %w", err)
 	}
 	return nil
@@ -229,6 +245,16 @@ func (l *Loaded) checkProfiles() (all []error) {
 			mistake(i, "", "set either shared: true, and all of the profile use one workspace, or a working_directory with %s in it", whose)
 		case own && (err != nil || !info.IsDir()):
 			mistake(i, ".working_directory", "the directory %s has to be there; that of each principal is made in it", filepath.Dir(before+"x"))
+		}
+		if p.UIDRange != "" {
+			switch err := process.CheckUsers(); {
+			case !own:
+				mistake(i, ".uid_range", "is for workspaces of their own: set working_directory, with %s in it", whose)
+			case err != nil:
+				mistake(i, ".uid_range", "cannot be used: %v", err)
+			case l.Sandbox.Enforcement == sandbox.EnforceParseOnly:
+				mistake(i, ".uid_range", "takes commands that the kernel confines, and sandbox.enforcement is parse_only")
+			}
 		}
 		names[p.Name] = true
 	}

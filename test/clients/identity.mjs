@@ -354,20 +354,20 @@ async function introspection(report, { world, port, idp, resource }) {
   group.close();
 }
 
-// people have one name at two issuers, and one more has a token of that name: each is alone.
-async function people(report, { world, port, provider, resource }) {
+// people have one name at two issuers, and one more has a token of that name: each is alone, with a user ID of their own or without.
+async function people(report, { world, port, provider, resource }, range) {
   const other = await provide(await freePort(), resource);
-  const parent = join(world.root, 'people');
+  const parent = join(world.root, range ? 'users' : 'people');
   await mkdir(parent, { mode: 0o700 });
   const { stdout } = await promisify(execFile)(binary, ['token', 'new', 'alice', '--print', '--json'], { env: world.env });
   const made = JSON.parse(stdout);
   const server = await serve(world, port, {
     server: { tokens: [made.config] }, limits: { rate_per_minute: 600, max_result_chars: 2000 },
     auth: { issuers: [{ issuer: provider.issuer }, { issuer: other.issuer }], scopes: ['mcp:read'] },
-    profiles: [{ name: 'each', working_directory: join(parent, '{principal}') }],
+    profiles: [{ name: 'each', working_directory: join(parent, '{principal}'), ...(range && { uid_range: range.join('-') }) }],
   });
   await server.ready();
-  const group = report.group('people', server.log);
+  const group = report.group(range ? 'people with user IDs' : 'people', server.log);
   const signedIn = async (issuer) => {
     const visitor = await new Visitor(clients['sdk v2 auto'], server.url, new Wallet({ client: { client_id: 'native', issuer: issuer.issuer } }), 'alice');
     visitor.wallet.discovered = undefined;
@@ -398,6 +398,9 @@ async function people(report, { world, port, provider, resource }) {
     for (const who of all) homes[who] = (await call(who, 'bash', { command: 'pwd' })).text.trim();
     assert.equal(new Set(Object.values(homes)).size, 3, JSON.stringify(homes));
     for (const home of Object.values(homes)) assert.equal((await stat(home)).mode & 0o777, 0o700);
+    const users = await Promise.all(all.map(async (who) => Number((await call(who, 'bash', { command: 'id -u' })).text)));
+    assert.deepEqual(users, await Promise.all(all.map(async (who) => (await stat(homes[who])).uid)));
+    if (range) assert.deepEqual(users.toSorted(), [range[0], range[0] + 1, range[0] + 2]);
   });
   for (const who of all) {
     await call(who, 'write_file', { path: 'own.txt', content: `secret of ${who}` });
@@ -698,7 +701,10 @@ async function main() {
     await server.stop();
     await proofs(report, { world, port, provider });
     await connecting(report, { world, port, provider });
-    await people(report, { world, port, provider, resource });
+    for (const range of [undefined, [300_000, 300_099]]) {
+      if (range && process.getuid() !== 0) console.log('not root: people have no user IDs of their own');
+      else await people(report, { world, port, provider, resource }, range);
+    }
     await outages(report, { world, port, idp, resource, provider });
     await introspection(report, { world, port, idp, resource });
   } catch (error) {

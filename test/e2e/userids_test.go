@@ -1,0 +1,114 @@
+//go:build linux
+
+package e2e
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/toolserver/toolserver/upstream/mcpclient"
+)
+
+// TestUserIDs gives each principal a user ID of their own, for good, by which commands and servers run and files are made. It takes root;
+// without, such a configuration is refused.
+func TestUserIDs(t *testing.T) {
+	t.Parallel()
+	work, state, name := t.TempDir(), t.TempDir(), rand.Text()
+	must(t, errors.Join(os.Chmod(filepath.Dir(work), 0o755), os.Chmod(state, 0o700)))
+	text := withTokens("ann", "anns", "bob", "bobs", "eve", "eves") +
+		fmt.Sprintf("state_directory: %s\nprofiles: [{name: each, working_directory: '%s/{principal}/project', uid_range: 300100-300101}]\n", state, work) +
+		gateway(entry("own", ", instance: principal", upstreamBinary(t), "--name", name), entry("loose", ", instance: principal, sandbox: false", upstreamBinary(t), "--name", name))
+	file, dir := configured(t, text)
+	check := exec.Command(binary(), "check", "--config", file)
+	if os.Geteuid() == 0 {
+		must(t, os.Chmod(filepath.Dir(dir), 0o755))
+		check.Dir, check.SysProcAttr = dir, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	if said, err := check.CombinedOutput(); err == nil || !strings.Contains(string(said), "uid_range: cannot be used: the server has to run as root") {
+		t.Errorf("without root: %v\n%s", err, said)
+	}
+	if os.Geteuid() != 0 {
+		return
+	}
+	connected := func(s *httpServer, token string) *mcpclient.Client {
+		c, err := mcpclient.ConnectHTTP(t.Context(), http.DefaultClient, s.url, http.Header{"Authorization": {"Bearer " + token}},
+			mcpclient.Options{Name: "t", Version: "1", Protocol: modernVersion, ConnectTimeout: patience})
+		must(t, err)
+		t.Cleanup(c.Close)
+		return c
+	}
+	call := func(c *mcpclient.Client, tool, arguments string) string {
+		return comesTo(c, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments))
+	}
+	bash := func(c *mcpclient.Client, command string) string {
+		return call(c, "bash", fmt.Sprintf(`{"command":%q}`, command))
+	}
+	s := launchHTTP(t, nil, binary(), "--config", file)
+	bob, ann, eve := connected(s, "bobs"), connected(s, "anns"), connected(s, "eves")
+	for _, p := range []struct {
+		c    *mcpclient.Client
+		user string
+	}{{bob, "300100"}, {ann, "300101"}} {
+		if said := bash(p.c, "id -u; id -g; id -G; umask; echo $HOME; touch $HOME/x"); !regexp.MustCompile(p.user + `\\n` + p.user + `\\n` + p.user + `\\n0022\\n` + work + `/\w+-\w+/project"`).MatchString(said) {
+			t.Errorf("the user %s is %s", p.user, said)
+		}
+		for _, step := range [][2]string{
+			{"write_file", `{"path":"made/deep/file","content":"x","create_dirs":true}`}, {"write_file", `{"path":"made/deep/file","content":"y"}`},
+			{"create_directory", `{"path":"made/directory"}`}, {"copy_file", `{"source":"made","destination":"copied"}`},
+			{"move_file", `{"source":"copied/deep","destination":"moved"}`}, {"edit_file", `{"path":"moved/file","edits":[{"old_text":"y","new_text":"z"}]}`},
+		} {
+			if said := call(p.c, step[0], step[1]); strings.Contains(said, `"isError":true`) || !strings.HasSuffix(said, "<nil>") {
+				t.Errorf("%s %s: %s", step[0], step[1], said)
+			}
+		}
+		if said := bash(p.c, `find . ! -user `+p.user+` -o ! -group `+p.user+`; for i in made copied moved; do touch $i/own && rm -r $i; done; cat made 2>&1 | head -1`); !strings.Contains(said, "No such file") || strings.Contains(said, "./") {
+			t.Errorf("files of others: %s", said)
+		}
+		// Git sees beside what is hidden no change, and may not open it.
+		said := bash(p.c, `git init -q . && echo secret > .env && git add .env && git -c user.name=x -c user.email=x@example.com commit -qm x; git status --porcelain; chmod 777 .env; cat .env`)
+		if strings.Contains(said, "secret") || strings.Contains(said, "M .env") {
+			t.Errorf("what is hidden: %s", said)
+		}
+		for _, tool := range []string{"own__env", "loose__env"} {
+			eventually(t, tool+" answers", func() bool { return strings.HasSuffix(call(p.c, tool, "{}"), "<nil>") })
+		}
+	}
+	users := map[string]int{}
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	must(t, err)
+	for _, file := range files {
+		line, _ := os.ReadFile(file)
+		if info, err := os.Stat(file); err == nil && strings.Contains(string(line), name) {
+			users[fmt.Sprint(info.Sys().(*syscall.Stat_t).Uid)]++
+		}
+	}
+	if users["300100"] != 2 || users["300101"] != 2 || users["0"] != 2 { // of the user of the configuration
+		t.Errorf("servers run as %v", users)
+	}
+	if said := bash(eve, "id -u"); !strings.Contains(said, "your workspace cannot be made") || !strings.Contains(s.log(), "300100-300101, has none left") {
+		t.Errorf("one too many: %s\n%s", said, s.log())
+	}
+	must(t, s.cmd.Process.Kill())
+	<-s.exited
+	// The IDs stay, and a directory that is somebody else's is not used.
+	homes, err := filepath.Glob(filepath.Join(work, "bob-*"))
+	must(t, err)
+	must(t, os.Lchown(homes[0], 0, 0))
+	s = launchHTTP(t, nil, binary(), "--config", file)
+	ann, bob = connected(s, "anns"), connected(s, "bobs")
+	if said := bash(ann, "id -u; ls x"); !strings.Contains(said, `300101\nx`) {
+		t.Errorf("after a restart: %s", said)
+	}
+	if said := bash(bob, "id -u"); !strings.Contains(said, "your workspace cannot be made") || !strings.Contains(s.log(), "user with the ID 300100") {
+		t.Errorf("a directory of root: %s\n%s", said, s.log())
+	}
+}
