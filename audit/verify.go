@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -61,8 +62,8 @@ type Fault struct {
 
 func (f *Fault) Error() string { return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Problem) }
 
-// Verify reads the files of one record in their order. Public verifies checkpoints; empty for a record without. Known are checkpoints that
-// were kept elsewhere, which the record has to lead to. The error is a [*Fault], or of reading.
+// Verify reads the files of one record in their order. Public verifies checkpoints; empty for a record without. Known are texts with
+// checkpoints that were kept elsewhere, which the record has to lead to: notes, or entries that have them. The error is a [*Fault], or of reading.
 func Verify(files []string, public string, known []string) (Verified, error) {
 	c := &chain{}
 	if public != "" {
@@ -73,11 +74,13 @@ func Verify(files []string, public string, known []string) (Verified, error) {
 		c.verifiers = note.VerifierList(v)
 	}
 	for _, text := range known {
-		seq, head, err := c.checkpoint(text)
-		if err != nil {
-			return c.Verified, fmt.Errorf("the checkpoint: %w", err)
+		for _, signed := range notes(text) {
+			seq, head, err := c.checkpoint(signed)
+			if err != nil {
+				return c.Verified, fmt.Errorf("the checkpoint: %w", err)
+			}
+			c.known = append(c.known, mark{sequence: seq, head: head})
 		}
-		c.known = append(c.known, mark{sequence: seq, head: head})
 	}
 	for _, file := range files {
 		if err := c.file(file); err != nil {
@@ -92,6 +95,20 @@ func Verify(files []string, public string, known []string) (Verified, error) {
 	}
 	c.Head = hex.EncodeToString(c.head[:])
 	return c.Verified, nil
+}
+
+// notes returns the notes of the entries in a text, or the text, which is one.
+func notes(text string) (all []string) {
+	for line := range strings.Lines(text) {
+		var e Entry
+		if json.Unmarshal([]byte(line), &e) == nil && e.Note != "" {
+			all = append(all, e.Note)
+		}
+	}
+	if all == nil {
+		all = []string{text}
+	}
+	return all
 }
 
 type mark struct {

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -15,7 +16,11 @@ import (
 	"math/big"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -82,6 +87,59 @@ func TestClientCertificates(t *testing.T) {
 	}
 	o.file("ca.pem", theirs.pem)
 	eventually(t, "the authority is not trusted any more", func() bool { return echo(agent, "") == "no connection" })
+}
+
+// TestCertificateUnderLoad renews the certificate while clients call, each time on a connection of its own: none is refused. A pair that is
+// wrong leaves the old one in use.
+func TestCertificateUnderLoad(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	now := time.Now()
+	o.certificate("cert", now.Add(-time.Hour), now.Add(time.Hour))
+	file := o.file("tls.yaml", fmt.Sprintf("server: {tokens: [%s], tls: {cert: cert.pem, key: cert.key}}\nworking_directory: .\n"+
+		"logging: {record: false}\nlimits: {rate_per_minute: 0}\n", tokenEntry("ann", "anns")))
+	s := launchHTTP(t, nil, binary(), "--config", file)
+	s.client.Transport.(*http.Transport).DisableKeepAlives = true
+	presented := func() string { // the end of what is presented
+		conn, err := tls.Dial("tcp", s.address, &tls.Config{InsecureSkipVerify: true})
+		must(t, err)
+		defer conn.Close()
+		return conn.ConnectionState().PeerCertificates[0].NotAfter.UTC().String()
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var all sync.WaitGroup
+	var calls atomic.Int64
+	for range 8 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				said, err := s.tool(t.Context(), "anns", "echo", `{"message":"hi"}`)
+				if calls.Add(1); err != nil || !strings.Contains(said, "Echo: hi") {
+					t.Errorf("%v: %s", err, said)
+					return
+				}
+			}
+		})
+	}
+	for i := range 5 {
+		end := now.Add(time.Duration(i+2) * time.Hour).Truncate(time.Second)
+		o.certificate("cert", now.Add(-time.Hour), end)
+		eventually(t, "the new one is presented", func() bool { return presented() == end.UTC().String() })
+	}
+	last := presented()
+	o.certificate("other", now.Add(-time.Hour), now.Add(time.Hour))
+	wrong, err := os.ReadFile(filepath.Join(o.dir, "other.key"))
+	must(t, err)
+	o.file("cert.key", string(wrong))
+	eventually(t, "it is said", func() bool { return strings.Contains(s.log(), "private key does not match public key") })
+	if got := presented(); got != last {
+		t.Errorf("a wrong pair has it present %s, not %s", got, last)
+	}
+	stop()
+	all.Wait()
+	if n := calls.Load(); n < 100 {
+		t.Errorf("there were %d calls", n)
+	}
 }
 
 // authority issues certificates for clients.
