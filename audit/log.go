@@ -110,7 +110,10 @@ type Log struct {
 	failed   func(error)
 
 	entries chan waiting
-	broken  atomic.Bool // the last write failed
+	first   chan struct{} // one has come
+	urgent  chan struct{} // somebody waits for one
+	told    atomic.Bool   // first has been sent to since the last batch
+	broken  atomic.Bool   // the last write failed
 	dropped atomic.Int64
 	pause   chan func() // of tests
 	stop    chan struct{}
@@ -119,13 +122,21 @@ type Log struct {
 
 	// Of the goroutine that writes, once there is one:
 	file       *os.File
-	size       int64
-	sequence   int64
-	head       [sha256.Size]byte // of the last line
-	unsigned   int               // entries since the last checkpoint
+	written    extent // what the file has
+	next       extent // with the lines that come after that
+	lines      []byte // that are not written yet
 	lastSigned time.Time
-	tried      time.Time // to write again after a failure
 	unsynced   bool
+}
+
+// extent is how far a record has come.
+type extent struct {
+	size     int64
+	sequence int64
+	head     [sha256.Size]byte // of the last line
+	unsigned int               // entries since the last checkpoint
+	admitted int64             // entries that could not be written, and are said to be missing
+	entries  int64             // all but those that are about the record
 }
 
 type waiting struct {
@@ -137,8 +148,8 @@ type waiting struct {
 // caller closes the log.
 func Start(s Settings, failed func(error)) (*Log, error) {
 	l := &Log{
-		settings: s, failed: failed, entries: make(chan waiting, maxWaiting), pause: make(chan func()), stop: make(chan struct{}), done: make(chan struct{}),
-		lastSigned: time.Now(),
+		settings: s, failed: failed, entries: make(chan waiting, maxWaiting), first: make(chan struct{}, 1), urgent: make(chan struct{}, 1),
+		pause: make(chan func()), stop: make(chan struct{}), done: make(chan struct{}), lastSigned: time.Now(),
 	}
 	if s.Key != "" {
 		text, err := os.ReadFile(s.Key)
@@ -157,7 +168,8 @@ func Start(s Settings, failed func(error)) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.must(Entry{Type: Open, Detail: detail})
+	l.line(Entry{Type: Open, Detail: detail})
+	_ = l.put() // the next entry tells
 	go l.write()
 	return l, nil
 }
@@ -207,19 +219,32 @@ func (l *Log) send(w waiting) error {
 	w.entry.Time = time.Now().UTC().Format(time.RFC3339Nano)
 	select {
 	case l.entries <- w:
-		return nil
+	default:
+		timer := time.NewTimer(maxWait)
+		defer timer.Stop()
+		select {
+		case l.entries <- w:
+		case <-l.done:
+			l.dropped.Add(1)
+			return ErrUnavailable
+		case <-timer.C:
+			l.dropped.Add(1)
+			return ErrUnavailable
+		}
+	}
+	if w.written != nil || l.settings.Sync == "each" || len(l.entries) > maxWaiting/2 {
+		signal(l.urgent)
+	} else if !l.told.Swap(true) {
+		signal(l.first)
+	}
+	return nil
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
 	default:
 	}
-	timer := time.NewTimer(maxWait)
-	defer timer.Stop()
-	select {
-	case l.entries <- w:
-		return nil
-	case <-l.done:
-	case <-timer.C:
-	}
-	l.dropped.Add(1)
-	return ErrUnavailable
 }
 
 // Close writes what waits, and ends the record.
@@ -243,13 +268,14 @@ func (l *Log) open() (detail string, err error) {
 		f.Close()
 		return "", err
 	}
-	l.file, l.size = f, info.Size()
-	if l.size == 0 {
+	l.file, l.next, l.lines = f, extent{size: info.Size()}, nil
+	size := info.Size()
+	if l.written = l.next; size == 0 {
 		return "", nil
 	}
 	const most = 1 << 20
-	tail := make([]byte, min(l.size, most))
-	if _, err := f.ReadAt(tail, l.size-int64(len(tail))); err != nil && err != io.EOF {
+	tail := make([]byte, min(size, most))
+	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
 		f.Close()
 		return "", err
 	}
@@ -259,16 +285,17 @@ func (l *Log) open() (detail string, err error) {
 			f.Close()
 			return "", err
 		}
-		l.size++
+		size++
 	} else {
 		tail = tail[:len(tail)-1]
 	}
 	lines := bytes.Split(tail, []byte("\n"))
-	l.head = sha256.Sum256(lines[len(lines)-1])
+	head := sha256.Sum256(lines[len(lines)-1])
 	for i := len(lines) - 1; i >= 0; i-- {
 		var e Entry
 		if json.Unmarshal(lines[i], &e) == nil && e.Version == 1 {
-			l.sequence = e.Sequence
+			l.next = extent{size: size, sequence: e.Sequence, head: head}
+			l.written = l.next
 			return detail, nil
 		}
 	}
@@ -276,63 +303,115 @@ func (l *Log) open() (detail string, err error) {
 	return "", fmt.Errorf("the audit: %s ends with nothing that is an entry; move it away", l.settings.File)
 }
 
-// write writes entries until the log is closed.
+// write writes entries until the log is closed: at once if somebody waits for one, and else all of a while together, which costs a call less.
 func (l *Log) write() {
 	defer close(l.done)
-	tick := time.NewTicker(syncPause)
-	defer tick.Stop()
+	due := time.NewTimer(l.settings.Checkpoint)
 	for {
 		select {
-		case w := <-l.entries:
-			l.take(w)
-		case now := <-tick.C:
-			l.look(now)
+		case <-l.first:
+			due.Reset(syncPause)
+			continue
+		case <-l.urgent:
+			l.batch()
+		case <-due.C:
+			if l.batch(); l.next.unsigned > 0 && time.Since(l.lastSigned) >= l.settings.Checkpoint {
+				l.sign()
+				_ = l.put()
+			}
+			l.sync()
 		case do := <-l.pause:
+			l.batch()
 			do()
 		case <-l.stop:
-			for len(l.entries) > 0 {
-				l.take(<-l.entries)
-			}
-			_ = l.append(Entry{Type: Close})
+			l.batch()
+			l.line(Entry{Type: Close})
 			l.sign()
+			_ = l.put()
 			l.sync()
 			l.file.Close()
 			return
 		}
+		switch {
+		case l.unsynced || len(l.entries) > 0:
+			due.Reset(syncPause)
+		case l.dropped.Load() > 0:
+			due.Reset(retryPause)
+		default:
+			due.Reset(l.settings.Checkpoint)
+		}
 	}
 }
 
-func (l *Log) take(w waiting) {
-	err := l.append(w.entry)
-	if w.written != nil {
-		w.written <- err
-	}
-	if l.settings.Sync == "each" {
-		l.sync()
+// batch writes what waits, all or nothing. What cannot be written is counted; the first line that can be says how much that is.
+func (l *Log) batch() {
+	l.told.Store(false)
+	left := len(l.entries)
+	for again := true; again; again = left > 0 {
+		if n := l.dropped.Load(); n > 0 {
+			l.line(Entry{Type: Dropped, Count: int(n)})
+			l.next.admitted = n
+		}
+		var asked []chan error
+		for first := true; left > 0 && (first || l.next.size < int64(l.settings.Rotate)); first = false {
+			w := <-l.entries
+			left--
+			l.line(w.entry)
+			if l.next.entries++; w.written != nil {
+				asked = append(asked, w.written)
+			}
+			if l.next.unsigned >= every {
+				l.sign()
+			}
+		}
+		err := l.put()
+		for _, c := range asked {
+			c <- err
+		}
+		if l.settings.Sync == "each" {
+			l.sync()
+		}
+		if l.next.size >= int64(l.settings.Rotate) {
+			l.rotate()
+		}
 	}
 }
 
-// look does what is due: a checkpoint, the disk, and another try to write.
-func (l *Log) look(now time.Time) {
-	if l.unsigned > 0 && now.Sub(l.lastSigned) >= l.settings.Checkpoint {
-		l.sign()
-	}
-	if l.dropped.Load() > 0 && now.Sub(l.tried) >= retryPause {
-		l.tried = now
-		l.admit()
-	}
-	l.sync()
-}
-
-// admit writes how many entries could not be written, if there are any.
-func (l *Log) admit() {
-	if n := l.dropped.Load(); n > 0 && l.line(Entry{Type: Dropped, Count: int(n)}) == nil {
-		l.dropped.Add(-n)
+// line adds a line to those that are written next.
+func (l *Log) line(e Entry) {
+	e.Version, e.Sequence, e.Time = 1, l.next.sequence+1, cmp.Or(e.Time, time.Now().UTC().Format(time.RFC3339Nano))
+	b, _ := json.Marshal(e) // no value of these types fails
+	begin := len(l.lines)
+	l.lines = append(append(l.lines, b[:len(b)-1]...), `,"prev":"`...)
+	l.lines = append(hex.AppendEncode(l.lines, l.next.head[:]), `"}`...)
+	l.next.sequence, l.next.head = e.Sequence, sha256.Sum256(l.lines[begin:])
+	l.lines = append(l.lines, '\n')
+	l.next.size += int64(len(l.lines) - begin)
+	if e.Type != Checkpoint {
+		l.next.unsigned++
 	}
 }
 
-// must writes an entry whose failure the next one tells.
-func (l *Log) must(e Entry) { _ = l.line(e) }
+// put writes the lines there are, whole or not at all.
+func (l *Log) put() error {
+	if len(l.lines) == 0 {
+		return nil
+	}
+	err := osfile.Append(l.file, l.lines)
+	if was := l.broken.Swap(err != nil); was != (err != nil) {
+		l.failed(err)
+	}
+	if err != nil {
+		l.dropped.Add(l.next.entries)
+		l.next = l.written
+	} else {
+		l.dropped.Add(-l.next.admitted)
+		l.next.admitted, l.next.entries, l.unsynced = 0, 0, true
+		l.written = l.next
+	}
+	l.lines = l.lines[:0]
+	return err
+}
 
 func (l *Log) sync() {
 	if l.unsynced && l.file.Sync() == nil {
@@ -340,85 +419,48 @@ func (l *Log) sync() {
 	}
 }
 
-// append writes an entry. One that cannot be written now waits, if that is what the settings say, and the others behind it.
-func (l *Log) append(e Entry) error {
-	l.admit()
-	if err := l.line(e); err != nil {
-		l.dropped.Add(1)
-		return err
-	}
-	if l.unsigned >= every {
-		l.sign()
-	}
-	if l.size >= int64(l.settings.Rotate) {
-		l.rotate()
-	}
-	return nil
-}
-
-// line writes one line, whole or not at all.
-func (l *Log) line(e Entry) error {
-	e.Version, e.Sequence, e.Time = 1, l.sequence+1, cmp.Or(e.Time, time.Now().UTC().Format(time.RFC3339Nano))
-	b, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	b = append(b[:len(b)-1], `,"prev":"`...)
-	b = hex.AppendEncode(b, l.head[:])
-	b = append(b, "\"}\n"...)
-	err = osfile.Append(l.file, b)
-	if was := l.broken.Swap(err != nil); was != (err != nil) {
-		l.failed(err)
-	}
-	if err != nil {
-		return err
-	}
-	l.sequence, l.head, l.unsynced = e.Sequence, sha256.Sum256(b[:len(b)-1]), true
-	l.size += int64(len(b))
-	if e.Type != Checkpoint {
-		l.unsigned++
-	}
-	return nil
-}
-
 // sign writes a checkpoint: a signed note (C2SP) of how many entries there are, and of the hash of the last.
 func (l *Log) sign() {
-	l.unsigned, l.lastSigned = 0, time.Now()
+	l.next.unsigned, l.lastSigned = 0, time.Now()
 	if l.signer == nil {
 		return
 	}
-	text := fmt.Sprintf("%s\n%d\n%s\n", origin, l.sequence, base64.StdEncoding.EncodeToString(l.head[:]))
-	signed, err := note.Sign(&note.Note{Text: text}, l.signer)
-	if err == nil {
-		_ = l.line(Entry{Type: Checkpoint, Note: string(signed)})
+	text := fmt.Sprintf("%s\n%d\n%s\n", origin, l.next.sequence, base64.StdEncoding.EncodeToString(l.next.head[:]))
+	if signed, err := note.Sign(&note.Note{Text: text}, l.signer); err == nil {
+		l.line(Entry{Type: Checkpoint, Note: string(signed)})
 	}
 }
 
 // rotate goes on in a new file. The old one has the number of its last entry in its name.
 func (l *Log) rotate() {
-	l.must(Entry{Type: Rotate})
+	l.line(Entry{Type: Rotate})
 	l.sign()
+	if l.put() != nil {
+		return // and try again with the next entries
+	}
 	_ = l.file.Sync()
 	ext := filepath.Ext(l.settings.File)
 	base := strings.TrimSuffix(l.settings.File, ext)
-	if err := os.Rename(l.settings.File, fmt.Sprintf("%s-%015d%s", base, l.sequence, ext)); err != nil {
-		l.size = 0 // and try again when as much has been written once more
+	old, before := l.file, l.written
+	before.size = 0 // where it cannot go on elsewhere, it tries again when as much has been written once more
+	if err := os.Rename(l.settings.File, fmt.Sprintf("%s-%015d%s", base, before.sequence, ext)); err != nil {
+		l.written, l.next = before, before
 		return
 	}
-	old, head, sequence := l.file, l.head, l.sequence
-	if _, err := l.open(); err != nil { // the old file has another name, and is written to as long as there is no new one
-		l.file, l.size = old, 0
+	_, err := l.open()
+	if l.written, l.next = before, before; err != nil { // the old file has another name, and is written to as long as there is no new one
+		l.file = old
 		l.failed(err)
 		return
 	}
 	old.Close()
-	l.head, l.sequence = head, sequence
-	l.must(Entry{Type: Open})
+	l.line(Entry{Type: Open})
 	if files, _ := filepath.Glob(base + "-" + strings.Repeat("[0-9]", 15) + ext); l.settings.Keep > 0 && len(files) > l.settings.Keep {
 		for _, file := range files[:len(files)-l.settings.Keep] { // by number
 			if os.Remove(file) == nil {
-				l.must(Entry{Type: Rotate, Detail: "removed " + filepath.Base(file)})
+				l.line(Entry{Type: Rotate, Detail: "removed " + filepath.Base(file)})
 			}
 		}
 	}
+	_ = l.put()
 }

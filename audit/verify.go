@@ -221,15 +221,17 @@ func (c *chain) read(line []byte) (problem string) {
 		c.cut = true // the next one has to say so
 		return ""
 	}
-	switch {
+	switch follows := e.Previous == hex.EncodeToString(before[:]); {
 	case c.cut && e.Type != Open:
 		return "changed: the line before is no entry, and no server began to write after it"
 	case c.Entries == 0: // a record may begin with any file
+	case follows && e.Sequence != c.Last+1:
+		return fmt.Sprintf("changed: its number is not %d", c.Last+1)
 	case e.Sequence > c.Last+1:
 		return fmt.Sprintf("missing: entry %d follows entry %d", e.Sequence, c.Last)
 	case e.Sequence <= c.Last:
 		return fmt.Sprintf("reordered: entry %d follows entry %d", e.Sequence, c.Last)
-	case e.Previous != hex.EncodeToString(before[:]):
+	case !follows:
 		return "changed: the line before it is not the one that it followed"
 	}
 	if c.cut {
