@@ -133,7 +133,7 @@ func (c *Call) within(ctx context.Context) (outcome, error) {
 	if depth > maxNested {
 		return outcome{}, domain.Errorf(domain.CodeExecutionFailed, "%s: calls within calls are nested more than %d deep", c.Name, maxNested)
 	}
-	if pool := c.exec.slots.of(c.Tool); pool != nil && !holdsSlot {
+	if _, pool := c.exec.slots.of(c); pool != nil && !holdsSlot {
 		if !pool.TryAcquire(c.owner(), 1) {
 			return outcome{}, &domain.Error{Code: domain.CodeBusy, Message: c.Name + ": its limit of concurrent calls is reached", Hint: "Call it again a little later."}
 		}

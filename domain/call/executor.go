@@ -60,12 +60,12 @@ func NewExecutor(registry *domain.Registry, results *ResultStore, settings domai
 	rand.Read(random[:]) // never fails
 	e := &Executor{
 		Registry: registry, Results: results, keep: record, idPrefix: hex.EncodeToString(random[:]) + "-",
-		slots: slots{principals: share.NewPool(0, 0), tools: map[string]*share.Pool{}},
+		slots: slots{principals: map[int]*share.Pool{}, tools: map[toolLimit]*share.Pool{}},
 		rates: rates{limiters: share.Store[string, *rate.Limiter]{MaxAge: time.Minute, Renew: true}},
 	}
 	registry.OnChange(func(domain.Change) {
 		c := registry.Catalog()
-		e.slots.configure(&c.Settings.Limits)
+		e.slots.forget()
 		e.Results.configure(domain.PageBytes(c.Settings.Limits.MaxResultChars), &c.Redactor)
 	})
 	registry.Configure(settings)

@@ -212,7 +212,7 @@ func TestConcurrencyLimits(t *testing.T) {
 		if most != 3 || !slices.Equal(busy, []string{"busy", "busy"}) {
 			t.Errorf("%d at a time, turned away %v; want 3, and 2 busy", most, busy)
 		}
-		if n := exec.slots.principals.InUse(); n != 0 {
+		if n := slotsInUse(exec); n != 0 {
 			t.Errorf("%d slots are not given back", n)
 		}
 	})

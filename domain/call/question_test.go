@@ -228,7 +228,7 @@ func TestAskingHoldsNoSlot(t *testing.T) {
 			t.Errorf("without an answer: %v", err)
 		}
 		synctest.Wait()
-		if n := exec.slots.principals.InUse(); n != 0 {
+		if n := slotsInUse(exec); n != 0 {
 			t.Errorf("%d slots are held", n)
 		}
 	})

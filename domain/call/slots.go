@@ -3,48 +3,53 @@ package call
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/share"
 )
 
-// slots limits concurrent calls, by principal and by tool.
+// slots limits concurrent calls, by principal and by tool. A profile may have other limits than all have.
 type slots struct {
-	principals *share.Pool
-
-	mu      sync.Mutex
-	perTool int64
-	tools   map[string]*share.Pool // by the tool's name, while perTool is a limit
+	mu         sync.Mutex
+	principals map[int]*share.Pool // by how many calls each of its principals may make
+	tools      map[toolLimit]*share.Pool
 }
 
-// configure changes the limits for calls to come.
-func (s *slots) configure(l *domain.Limits) {
-	s.principals.Resize(0, int64(l.PerPrincipal))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.perTool = int64(l.PerTool)
-	for name, pool := range s.tools {
-		pool.Resize(s.perTool, 0)
-		if pool.InUse() == 0 {
-			delete(s.tools, name)
-		}
-	}
+// toolLimit is how many calls there may be of a tool.
+type toolLimit struct {
+	tool string
+	most int
 }
 
-// of returns the slots of a tool, nil if they are not limited.
-func (s *slots) of(tool *domain.Tool) *share.Pool {
+// forget forgets limits that nobody uses now, and that may not be in force any more.
+func (s *slots) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.perTool <= 0 || tool == nil {
-		return nil
+	idle := func(p *share.Pool) bool { return p.InUse() == 0 }
+	maps.DeleteFunc(s.principals, func(_ int, p *share.Pool) bool { return idle(p) })
+	maps.DeleteFunc(s.tools, func(_ toolLimit, p *share.Pool) bool { return idle(p) })
+}
+
+// of returns the slots of a call's principal, and those of its tool, nil if they are not limited.
+func (s *slots) of(c *Call) (principal, tool *share.Pool) {
+	l := &c.catalog.Settings.Limits
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if principal = s.principals[l.PerPrincipal]; principal == nil {
+		principal = share.NewPool(0, int64(l.PerPrincipal))
+		s.principals[l.PerPrincipal] = principal
 	}
-	pool := s.tools[tool.Name]
-	if pool == nil {
-		pool = share.NewQueue(s.perTool)
-		s.tools[tool.Name] = pool
+	if l.PerTool <= 0 || c.Tool == nil {
+		return principal, nil
 	}
-	return pool
+	key := toolLimit{c.Tool.Name, l.PerTool}
+	if tool = s.tools[key]; tool == nil {
+		tool = share.NewQueue(int64(l.PerTool))
+		s.tools[key] = tool
+	}
+	return principal, tool
 }
 
 // errBusy is the cause of a context whose call waited too long for a slot.
@@ -54,7 +59,7 @@ var errBusy = errors.New("busy")
 // of the principal or of the tool without holding the other, so that no call
 // that waits keeps another from running.
 func (c *Call) takeSlots(ctx context.Context) error {
-	first, second := c.exec.slots.principals, c.exec.slots.of(c.Tool)
+	first, second := c.exec.slots.of(c)
 	taken := [2]*share.Pool{first, second}
 	if first.TryAcquire(c.owner(), 1) {
 		if second == nil || second.TryAcquire(c.owner(), 1) {

@@ -551,6 +551,18 @@ async function people(report, { world, port, provider, resource }, range) {
     const before = await left('two');
     for (let i = 0; i < 20; i++) await left('one');
     assert.ok((await left('two')) >= before - 2);
+    // Those of a profile: calls at the same time, of one of its people and of a tool, and how long they wait.
+    const busy = async (limits, callers) => {
+      await server.configure({ ...server.settings, profiles: server.settings.profiles.map((profile) => ({ ...profile, limits: { queue_wait: '50ms', ...limits } })) });
+      await until(10_000, `${JSON.stringify(limits)} are in force`, async () => {
+        const answers = await Promise.all(callers.map((who) => call(who, 'bash', { command: 'sleep 0.5' })));
+        return answers.filter(({ error }) => /busy/.test(error ?? '')).length === 1;
+      });
+    };
+    await busy({ per_principal: 1 }, ['one', 'one', 'two']);
+    await busy({ per_tool: 2 }, ['one', 'two', 'three']);
+    await server.configure(server.settings);
+    await until(10_000, 'they are not any more', async () => (await Promise.all(all.map((who) => call(who, 'bash', { command: 'sleep 0.5' })))).every(({ error }) => !error));
   });
   await group.test('somebody without a profile', async () => {
     await server.configure({ ...server.settings, profiles: [{ name: 'each', groups: ['eng'], working_directory: join(parent, '{principal}') }] });
