@@ -1,17 +1,46 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/sandbox"
 )
+
+// As returns the configuration as it holds over HTTP for somebody in groups, who is its user: the name of a token, with the groups of
+// that, too, or the ID of a principal.
+func As(l *Loaded, id string, groups []string) (*Loaded, error) {
+	p := domain.Principal{ID: id, Groups: groups}
+	u := User{groups, l.Principal(id).ComplianceLevel}
+	for _, t := range l.Server.Tokens {
+		if t.Name == id {
+			p.ID, p.Groups = domain.PrincipalID(SourceToken, id), slices.Concat(groups, t.Groups, l.Users[id].Groups)
+			u = User{p.Groups, cmp.Or(t.ComplianceLevel, u.ComplianceLevel)}
+		}
+	}
+	one := *l
+	if of := l.ProfileOf(p); of == nil && len(l.Profiles) > 0 {
+		return nil, fmt.Errorf("%s is in no profile, with the groups %q: all calls are refused", id, p.Groups)
+	} else if of != nil && !of.Shared {
+		one = *l.workspace(of, PrincipalDirectory(p.ID))
+	}
+	one.Server.User, one.Users = id, maps.Clone(l.Users)
+	if one.Users == nil {
+		one.Users = map[string]User{}
+	}
+	one.Users[id] = u
+	return &one, nil
+}
 
 // userOf returns by whose ID the commands of a principal run. It is theirs for good: the state directory has it.
 func userOf(directory string, p *Profile, id string) (int, error) {

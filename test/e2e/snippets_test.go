@@ -64,6 +64,7 @@ var snippets = map[string]struct {
 // elsewhere has the commands that are not run here, and why.
 var elsewhere = map[*regexp.Regexp]string{
 	regexp.MustCompile(`^toolserver log (explain|.*--follow)`):     "they need a call that was refused, or do not end: TestRecord runs them",
+	regexp.MustCompile(`^toolserver explain --as`):                 "they need people: TestExplainAs has some",
 	regexp.MustCompile(`^toolserver audit verify`):                 "they need an audit: TestTampered of package audit has some",
 	regexp.MustCompile(`^make |^node test/|^go (run|test) `):       "they build and test this program: make test runs what matters",
 	regexp.MustCompile(`^(sudo |tar |npx -y @toolserver|docker )`): "they install a release: test/release tries them",

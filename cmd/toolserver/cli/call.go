@@ -66,7 +66,9 @@ func (m menu) tools(r *domain.Registry) []*domain.Tool {
 type toolCommand struct {
 	*cobra.Command
 	menu
-	g *globals
+	g      *globals
+	as     string   // whom it is explained for; empty for the user of the command line
+	groups []string // that they are in, besides those of the configuration
 }
 
 // toolCommand returns a command for the tools of a menu. Without a tool it shows its help, or what is in the category.
@@ -331,6 +333,14 @@ func (c *toolCommand) open(ctx context.Context, args []string, before, with sele
 	cfg, err := g.load()
 	if err != nil {
 		return nil, usage(err)
+	}
+	if c.as == "" && c.groups != nil {
+		return nil, usage(errors.New("--groups says which groups --as is in, and takes that"))
+	}
+	if c.as != "" {
+		if cfg, err = config.As(cfg, c.as, c.groups); err != nil {
+			return nil, usage(err)
+		}
 	}
 	o := &opened{g: g, log: &logging.Logger{Logger: zap.NewNop()}}
 	if c.runs {

@@ -12,6 +12,14 @@ import (
 	"github.com/toolserver/toolserver/upstream"
 )
 
+// explainCommand returns the command that explains calls.
+func explainCommand(g *globals) *toolCommand {
+	c := g.toolCommand("explain", menu{})
+	c.Flags().StringVar(&c.as, "as", "", "explain it for somebody over HTTP: the name of a token, or ISSUER#SUBJECT")
+	c.Flags().StringSliceVar(&c.groups, "groups", nil, "groups that --as is in, besides those of the configuration")
+	return c
+}
+
 // explain shows whether a call would be allowed, and by which rule.
 func (o *opened) explain(ctx context.Context) error {
 	g, tool := o.g, o.tool

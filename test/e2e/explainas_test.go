@@ -1,0 +1,50 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestExplainAs explains calls as they are decided on for people over HTTP, without making anything for them.
+func TestExplainAs(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	work := t.TempDir()
+	o.file("c.yaml", fmt.Sprintf(`working_directory: .
+state_directory: %s
+server: {tokens: [{name: ann, groups: [eng], hash: "sha256:%064d"}, %s]}
+users: {dan: {groups: [ops]}}
+tools: {echo: {groups: [ops]}}
+profiles:
+  - {name: eng, groups: [eng], working_directory: '%s/{principal}', tools: {bash: {denied_commands: [rm]}}}
+  - {name: ops, groups: [ops], shared: true}
+`, t.TempDir(), 1, tokenEntry("dan", "dans"), work))
+	must(t, os.Mkdir(filepath.Join(work, "ann-tmanrfbops23g32mldcoiitntg"), 0o700)) // commands start in a directory that is there
+	for _, test := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"bash", "rm x"}, 0, "verdict:  allowed"},
+		{[]string{"--as", "ann", "bash", "rm x"}, 1, "denied: rm"},
+		{[]string{"--as", "ann", "write_file", "x", "y"}, 0, work + "/ann-tmanrfbops23g32mldcoiitntg/x"},
+		{[]string{"--as", "ann", "write_file", o.dir + "/x", "y"}, 1, "outside the allowed paths"},
+		{[]string{"--as", "ann", "echo", "hi"}, 1, "ann may not use the tool"},
+		{[]string{"--as", "ann", "--groups", "ops", "echo", "hi"}, 0, "verdict:  allowed"},
+		{[]string{"--as", "dan", "write_file", "x", "y"}, 0, o.dir + "/x"},
+		{[]string{"--as", "https://id.example.com#248289", "--groups", "eng", "write_file", "x", "y"}, 0, work + "/248289-"},
+		{[]string{"--as", "https://id.example.com#1", "bash", "ls"}, 2, "is in no profile"},
+		{[]string{"--groups", "ops", "bash", "ls"}, 2, "--groups says which groups --as is in"},
+	} {
+		out, said, code := o.run(append([]string{"explain", "-c", "c.yaml"}, test.args...)...)
+		if code != test.code || !strings.Contains(out+said, test.want) {
+			t.Errorf("%q: %d %s%s, want %d %s", test.args, code, out, said, test.code, test.want)
+		}
+	}
+	if made, err := os.ReadDir(work); err != nil || len(made) != 1 {
+		t.Errorf("explaining has made %v: %v", made, err)
+	}
+}
