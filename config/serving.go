@@ -164,7 +164,7 @@ func checkEndpoint(text string) error {
 		return fmt.Errorf("must start with /, not %q", text)
 	case strings.ContainsAny(text, "?#"):
 		return fmt.Errorf("%q is more than a path; leave out what follows ? or #", text)
-	case slices.Contains([]string{"/livez", "/readyz", "/callback"}, text) || strings.HasPrefix(text, "/start/"):
+	case text == "/livez" || text == "/readyz" || strings.HasPrefix(text, "/connect/"):
 		return fmt.Errorf("%s is that of a probe or a sign-in; write another path, such as /mcp", text)
 	}
 	return nil

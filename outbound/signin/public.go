@@ -19,8 +19,10 @@ type Pages struct {
 	flows []*Flow
 }
 
+// Browsers begin below the first path, and come back to the second: below the first if other machines reach it, and else at the root, where
+// authorization servers have it registered.
 const (
-	startPath    = "/start/"
+	startPath    = "/connect/"
 	callbackPath = "/callback"
 )
 
@@ -32,7 +34,12 @@ func NewPages(base string) *Pages {
 }
 
 // redirect returns the address that authorization servers send browsers back to.
-func (p *Pages) redirect() string { return p.base + callbackPath }
+func (p *Pages) redirect() string {
+	if p.host != "" {
+		return p.base + callbackPath
+	}
+	return p.base + strings.TrimSuffix(startPath, "/") + callbackPath
+}
 
 // secure reports whether browsers connect with TLS.
 func (p *Pages) secure() bool { return strings.HasPrefix(p.base, "https:") }
@@ -63,8 +70,9 @@ func (p *Pages) Serve(w http.ResponseWriter, r *http.Request) bool {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	path := strings.TrimPrefix(r.URL.EscapedPath(), p.path) // which a proxy may have removed
+	isBack := p.base+path == p.redirect()
 	id, isStart := strings.CutPrefix(path, startPath)
-	if !isStart && path != callbackPath {
+	if !isStart && !isBack {
 		return false
 	}
 	switch {
@@ -74,7 +82,7 @@ func (p *Pages) Serve(w http.ResponseWriter, r *http.Request) bool {
 		w.WriteHeader(http.StatusNoContent)
 	case strings.Contains(strings.ToLower(r.Header.Get("Sec-Purpose")+r.Header.Get("Purpose")+r.Header.Get("X-Moz")), "prefetch"):
 		page(w, http.StatusServiceUnavailable, "Not in advance", "This page is not loaded in advance.")
-	case isStart:
+	case !isBack:
 		if f := p.find(func(f *Flow) bool { return Same(f.ID, id) }); f != nil {
 			f.desk.start(w, r, f)
 		} else {

@@ -14,7 +14,7 @@ import (
 // TestPastePublic pastes the address that a browser ends at on the public pages of a server.
 func TestPastePublic(t *testing.T) {
 	redirect := Host{PublicURL: "https://tools.example.com/a/"}.Unused(0)
-	if redirect != "https://tools.example.com/a/callback" {
+	if redirect != "https://tools.example.com/a/connect/callback" {
 		t.Errorf("the redirect is %s", redirect)
 	}
 	var got Answer
@@ -67,7 +67,7 @@ func TestPublicPages(t *testing.T) {
 	one, two := New(Config{For: "one", Host: host}), New(Config{For: "two", Host: host})
 	ann, bob := begin(one, "ann"), begin(two, "bob")
 	defer two.Close()
-	if !ann.Public || !strings.HasPrefix(ann.URL, "https://tools.example.com/start/") || ann.redirect != "https://tools.example.com/callback" {
+	if !ann.Public || !strings.HasPrefix(ann.URL, "https://tools.example.com/connect/") || ann.redirect != "https://tools.example.com/connect/callback" {
 		t.Errorf("%s, back to %s", ann.URL, ann.redirect)
 	}
 	enter := func(f *Flow, token string, header ...string) *http.Response {

@@ -62,7 +62,7 @@ class Browser {
 // signIn signs in with the address that a tool has answered with.
 async function signIn(answer) {
   const { text } = badNews(answer, /^sign_in_required$/);
-  const address = text.match(/http:\/\/127\.0\.0\.1:\d+\/start\/[\w-]+/);
+  const address = text.match(/http:\/\/127\.0\.0\.1:\d+\/connect\/[\w-]+/);
   assert.ok(address, text);
   const { text: page } = await new Browser().consents(address[0], ALICE);
   assert.match(page, /alice@example\.com/);
@@ -73,7 +73,7 @@ async function signInAtTerminal({ command, cwd, env }, config) {
   const visited = new Set();
   const visits = [];
   const code = await follow(command, ['auth', 'google', '--no-browser', '--config', config], { cwd, env }, (text) => {
-    for (const [address] of text.matchAll(/http:\/\/127\.0\.0\.1:\d+\/start\/[\w-]+(?=\s)/g)) {
+    for (const [address] of text.matchAll(/http:\/\/127\.0\.0\.1:\d+\/connect\/[\w-]+(?=\s)/g)) {
       if (!visited.has(address)) visits.push(new Browser().consents(address, ALICE));
       visited.add(address);
     }

@@ -599,7 +599,7 @@ async function connecting(report, { world, port, provider }) {
       if (!enter) return false;
       const said = await visitors[who].call(enter.name, enter.name === 'inner__echo' ? { message: 'x' } : {}).then((result) => JSON.stringify(result), (error) => error.message);
       seen = said;
-      found = /http:\/\/127\.0\.0\.1:\d+\/start\/[\w-]+/.exec(said)?.[0];
+      found = /http:\/\/127\.0\.0\.1:\d+\/connect\/[\w-]+/.exec(said)?.[0];
       return found;
     }).catch((error) => { throw new Error(`${error.message}: ${seen}`); });
     return found;
@@ -607,7 +607,7 @@ async function connecting(report, { world, port, provider }) {
   let address;
   await group.test('a link under the public address', async () => {
     address = await link('alice');
-    assert.ok(address.startsWith(`http://127.0.0.1:${port}/start/`), address);
+    assert.ok(address.startsWith(`http://127.0.0.1:${port}/connect/`), address);
   });
   await group.test('it signs nobody in who is somebody else', async () => {
     const { status, text } = await new Browser('bob').open(address);
@@ -630,7 +630,7 @@ async function connecting(report, { world, port, provider }) {
     assert.match((await browser.open(address)).text, /over|complete/i, 'once');
     assert.match(inner.log(), new RegExp(`${innerProvider.issuer}#alice`));
   });
-  await group.test('and nobody else', async () => assert.ok((await link('bob')).startsWith(`http://127.0.0.1:${port}/start/`)));
+  await group.test('and nobody else', async () => assert.ok((await link('bob')).startsWith(`http://127.0.0.1:${port}/connect/`)));
   for (const visitor of Object.values(visitors)) await visitor.close();
   await server.stop();
   await inner.stop();

@@ -136,7 +136,7 @@ func (v *visitor) allows(address, account string, scopes ...string) visited {
 	return v.decides(v.open(address), account, "allow", scopes...)
 }
 
-var signInAddress = regexp.MustCompile(`http://127\.0\.0\.1:\d+/start/[\w-]+`)
+var signInAddress = regexp.MustCompile(`http://127\.0\.0\.1:\d+/connect/[\w-]+`)
 
 // address returns that of a sign-in in a text.
 func (g *googleGround) address(text string) string {

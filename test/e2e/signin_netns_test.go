@@ -160,7 +160,7 @@ func TestSignInElsewhere(t *testing.T) {
 	f.Inner = whoami()
 	const port = "8443"
 	public := "https://" + server.address + ":" + port
-	google, err := fake.New(fake.Options{ClientSecret: googleSecret, Redirect: public + "/callback"})
+	google, err := fake.New(fake.Options{ClientSecret: googleSecret, Redirect: public + "/connect/callback"})
 	must(t, err)
 	mail := map[string]string{"ann": alice, "bob": bob}
 	for name, email := range mail {
@@ -184,7 +184,7 @@ func TestSignInElsewhere(t *testing.T) {
 
 	said := ann.says("o__sign_in", nil)
 	link := linkAddress.FindString(said)
-	if !strings.HasPrefix(link, public+"/start/") || strings.Contains(said, "machine") {
+	if !strings.HasPrefix(link, public+"/connect/") || strings.Contains(said, "machine") {
 		t.Fatalf("sign_in: %s", said)
 	}
 	if status, page := bob.open(link, bobToken); status != http.StatusForbidden {
@@ -197,7 +197,7 @@ func TestSignInElsewhere(t *testing.T) {
 			t.Errorf("%s: %s", p.name, got)
 		}
 	}
-	if asked, _ := user.said(); len(asked) != 1 || !strings.Contains(asked[0], public+"/start/") {
+	if asked, _ := user.said(); len(asked) != 1 || !strings.Contains(asked[0], public+"/connect/") {
 		t.Errorf("asked %q", asked)
 	}
 	// Google's pages are at the same address.
@@ -215,7 +215,7 @@ func TestSignInElsewhere(t *testing.T) {
 		got := p.says("gmail_search", map[string]any{"query": "secret"})
 		if p == ann {
 			link := linkAddress.FindString(got)
-			if !strings.HasPrefix(link, public+"/start/") || strings.Contains(got, "machine") {
+			if !strings.HasPrefix(link, public+"/connect/") || strings.Contains(got, "machine") {
 				t.Fatalf("gmail_search: %s", got)
 			}
 			consents(link)

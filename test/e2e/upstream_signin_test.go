@@ -179,7 +179,7 @@ func (p *person) says(tool string, args map[string]any) string {
 	return text(a)
 }
 
-var linkAddress = regexp.MustCompile(`https?://[^ "]+/start/[\w-]+`)
+var linkAddress = regexp.MustCompile(`https?://[^ "]+/connect/[\w-]+`)
 
 // open follows the link of a sign-in, and enters a token where that is asked for.
 func (p *person) open(address, token string) (status int, page string) {
@@ -381,12 +381,12 @@ func TestUpstreamSignInProxied(t *testing.T) {
 			ann := join(t, w.url, "ann", annToken, "2025-11-25", http.DefaultTransport, nil)
 			said := ann.says("o__sign_in", nil)
 			link := linkAddress.FindString(said)
-			if !strings.HasPrefix(link, strings.TrimSuffix(public, "/")+"/start/") || strings.Contains(said, "machine") {
+			if !strings.HasPrefix(link, strings.TrimSuffix(public, "/")+"/connect/") || strings.Contains(said, "machine") {
 				t.Fatalf("got %s", said)
 			}
 			ann.signsIn(link)
 			eventually(t, "the tool is called", func() bool { return ann.says("o__whoami", nil) == "it is ann" })
-			if back := f.Requests("/authorize")[0].Form.Get("redirect_uri"); back != strings.TrimSuffix(public, "/")+"/callback" {
+			if back := f.Requests("/authorize")[0].Form.Get("redirect_uri"); back != strings.TrimSuffix(public, "/")+"/connect/callback" {
 				t.Errorf("the redirect is %s", back)
 			}
 		})

@@ -24,7 +24,7 @@ const provider = new Provider(issuer, {
   pkce: { required: () => true },
   clients: [
     {
-      client_id: 'native', application_type: 'native', token_endpoint_auth_method: 'none', redirect_uris: ['http://127.0.0.1/callback'],
+      client_id: 'native', application_type: 'native', token_endpoint_auth_method: 'none', redirect_uris: ['http://127.0.0.1/callback', 'http://127.0.0.1/connect/callback'],
       grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'],
     },
     { client_id: 'svc', client_secret: 'svc-secret', redirect_uris: [], response_types: [], grant_types: ['client_credentials'] },

@@ -75,7 +75,7 @@ async function session(name, transport, steps, { callMs, elicit, after } = {}) {
       return result;
     },
     notes: () => (existsSync(notes) ? readFileSync(notes, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line)) : []),
-    plain: (text) => text.replaceAll(directory, '/srv').replaceAll(directory.replace(/[^a-zA-Z0-9]/g, '-'), 'DIRECTORY').replace(/tool_[0-9a-zA-Z]{20,}/g, 'ID').replace(/http:\/\/127\.0\.0\.1:\d+\/start\/[\w-]+/g, 'ADDRESS').replace(/[0-9a-f]{8}-[0-9a-f-]{20,}|\b[a-z2-7]{12}-[a-z2-7]{20,}|\bk[0-9a-z]{8}\b|\bjob-[0-9a-z]{8}\b/g, 'ID').replace(/29[78]\.1\d\d\d/g, '297').replace(/call_\d+/g, 'call_N'),
+    plain: (text) => text.replaceAll(directory, '/srv').replaceAll(directory.replace(/[^a-zA-Z0-9]/g, '-'), 'DIRECTORY').replace(/tool_[0-9a-zA-Z]{20,}/g, 'ID').replace(/http:\/\/127\.0\.0\.1:\d+\/connect\/[\w-]+/g, 'ADDRESS').replace(/[0-9a-f]{8}-[0-9a-f-]{20,}|\b[a-z2-7]{12}-[a-z2-7]{20,}|\bk[0-9a-z]{8}\b|\bjob-[0-9a-z]{8}\b/g, 'ID').replace(/29[78]\.1\d\d\d/g, '297').replace(/call_\d+/g, 'call_N'),
     async* rest(call) {
       slots.give();
       try { return yield* call; } finally { await slots.take(); }

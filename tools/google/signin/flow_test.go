@@ -118,8 +118,8 @@ func TestRejected(t *testing.T) {
 		{name: "DELETE", method: "DELETE", address: f.URL, status: 405},
 		{name: "encoded path", address: strings.Replace(back, "/callback", "/%63allback", 1), status: 404},
 		{name: "longer path", address: strings.Replace(back, "/callback", "/callback/", 1), status: 404},
-		{name: "another start", address: base + "/start/" + strings.Repeat("A", 22), status: 404},
-		{name: "no start", address: base + "/start/", status: 404},
+		{name: "another start", address: base + "/connect/" + strings.Repeat("A", 22), status: 404},
+		{name: "no start", address: base + "/connect/", status: 404},
 		{name: "favicon", address: base + "/favicon.ico", status: 404},
 		{name: "port scan", address: base + "/", status: 404},
 	} {
