@@ -39,6 +39,11 @@ func TestProfiles(t *testing.T) {
 		"server: {public_url: https://x.example.com}\nauth: {issuers: [{issuer: https://i}]}": "need a workspace each",
 		"sandbox: {enforcement: parse_only}\nserver: {public_url: https://x.example.com}\nauth: {issuers: [{issuer: https://i}]}\nprofiles: [{name: a, shared: true}]": "does not keep people apart",
 		"server: {public_url: https://x.example.com, http: '0.0.0.0:1'}\nauth: {issuers: [{issuer: https://i}]}\nprofiles: [{name: a, shared: true}]":                  "go over the network",
+		"sandbox: {enforcement: parse_only}\n" + each + "}]":                         "does not keep people apart",
+		"server: {http: '0.0.0.0:1'}\n" + each + "}]":                                "go over the network",
+		"server: {http: '0.0.0.0:1', trusted_proxies: [10.0.0.0/8]}\n" + each + "}]": "",
+		each + ", uid_range: 5-x}]":                                                    "no range of user IDs",
+		"profiles: [{name: a, shared: true, uid_range: 100000-100009}]":              "workspaces of their own",
 	} {
 		if _, err := load(text); (err == nil) != (want == "") || want != "" && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

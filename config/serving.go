@@ -73,14 +73,14 @@ func parsePrefix(text string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// Unsafe returns why people who sign in must not be served on an address under the configuration.
+// Unsafe returns why people who sign in, or have a workspace each, must not be served on an address under the configuration.
 func Unsafe(l *Loaded, address string) error {
 	switch {
-	case len(l.Auth.Issuers) == 0:
+	case len(l.Auth.Issuers) == 0 && len(l.Profiles) == 0:
 	case l.Sandbox.Enforcement == sandbox.EnforceParseOnly:
-		return l.Mistake("sandbox.enforcement", "parse_only does not keep people apart who sign in: the kernel has to confine their commands")
+		return l.Mistake("sandbox.enforcement", "parse_only does not keep people apart: the kernel has to confine their commands")
 	case address != "" && !server.IsLoopback(address) && l.Server.TLS.Cert == "" && len(l.Server.TrustedProxies) == 0:
-		return l.Mistake("server.http", "tokens of people who sign in would go over the network as they are: set server.tls, "+
+		return l.Mistake("server.http", "tokens would go over the network as they are: set server.tls, "+
 			"or name the proxy that has the certificate in server.trusted_proxies")
 	}
 	return nil
