@@ -127,8 +127,7 @@ func (e FailureEnvelope) WithoutSecrets(r *redact.Redactor) any {
 // Failure returns a tool execution error. The message must be complete in itself;
 // hint says what to do next. ErrorType is one of those in docs/errors.md.
 func Failure(errorType, message, hint string) ToolResult {
-	r := Text(message)
-	r.Results = FailureEnvelope{IsError: true, ErrorType: errorType, Message: message, Hint: hint}
+	r := Answer(message, FailureEnvelope{IsError: true, ErrorType: errorType, Message: message, Hint: hint})
 	r.IsError = true
 	return r
 }

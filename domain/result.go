@@ -117,6 +117,13 @@ func Text(s string) ToolResult {
 	return ToolResult{Content: []Content{{Type: TextContent, Text: s}}}
 }
 
+// Answer returns a text, with structured data that says the same.
+func Answer(text string, results any) ToolResult {
+	r := Text(text)
+	r.Results = results
+	return r
+}
+
 // JSON returns v, which must marshal to a JSON object, as structured data, and
 // as text for models and clients that read only text.
 func JSON(v any) (ToolResult, error) {
@@ -129,9 +136,7 @@ func JSONText(structured, text any) (ToolResult, error) {
 	if err != nil {
 		return ToolResult{}, fmt.Errorf("result: %w", err)
 	}
-	r := Text(string(b))
-	r.Results = structured
-	return r, nil
+	return Answer(string(b), structured), nil
 }
 
 // Structured returns the structured content of the result: Results alone, or

@@ -115,8 +115,6 @@ func (r *report) answer(offset, room int) (domain.ToolResult, error) {
 			n = max(1, n*room/size)
 			continue
 		}
-		result := domain.Text(strings.TrimSuffix(text.String(), "\n"))
-		result.Results = structured
-		return result, nil
+		return domain.Answer(strings.TrimSuffix(text.String(), "\n"), structured), nil
 	}
 }

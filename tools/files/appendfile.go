@@ -50,13 +50,11 @@ func (t fileTool) append(ctx context.Context, in appendInput) (domain.ToolResult
 	if err := t.writes.Append(in.Path, []byte(in.Content)); err != nil {
 		return t.appendFailure(in.Path, err)
 	}
-	res := domain.Text("Successfully appended to " + in.Path)
 	result := appendResult{Path: in.Path, AppendedBytes: len(in.Content), SizeBytes: info.Size + int64(len(in.Content))}
 	if after, err := t.writes.Stat(in.Path); err == nil {
 		result.SizeBytes = after.Size
 	}
-	res.Results = result
-	return res, nil
+	return domain.Answer("Successfully appended to "+in.Path, result), nil
 }
 
 func (t fileTool) appendFailure(path string, err error) (domain.ToolResult, error) {

@@ -59,9 +59,7 @@ func (t fileTool) copy(ctx context.Context, in placeInput) (domain.ToolResult, e
 	if done.directory {
 		text = fmt.Sprintf("Copied %s to %s (%d %s, %s)", in.Source, in.Destination, done.files, plural("file", done.files), humanSize(done.bytes))
 	}
-	res := domain.Text(text + done.notes.text())
-	res.Results = copyResult{in.Source, in.Destination, done.files, done.bytes, done.replaced, done.left}
-	return res, nil
+	return domain.Answer(text+done.notes.text(), copyResult{in.Source, in.Destination, done.files, done.bytes, done.replaced, done.left}), nil
 }
 
 // maxCopied bounds what is copied at once, in bytes.

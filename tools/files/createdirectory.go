@@ -32,10 +32,9 @@ func (t fileTool) create(_ context.Context, in createInput) (domain.ToolResult, 
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	res := domain.Text("Created the directory " + in.Path)
+	text := "Created the directory " + in.Path
 	if !created {
-		res = domain.Text("The directory " + in.Path + " exists already")
+		text = "The directory " + in.Path + " exists already"
 	}
-	res.Results = createResult{in.Path, created}
-	return res, nil
+	return domain.Answer(text, createResult{in.Path, created}), nil
 }

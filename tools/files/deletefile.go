@@ -43,12 +43,11 @@ func (t fileTool) delete(ctx context.Context, in deleteInput) (domain.ToolResult
 	if err != nil {
 		return t.deleteFailure(in, track.count, err)
 	}
-	res := domain.Text("Deleted " + in.Path)
+	text := "Deleted " + in.Path
 	if track.count > 1 {
-		res = domain.Text(fmt.Sprintf("Deleted %s and %s %s below it", in.Path, brief.Thousands(track.count-1), plural("entry", track.count-1)))
+		text = fmt.Sprintf("Deleted %s and %s %s below it", in.Path, brief.Thousands(track.count-1), plural("entry", track.count-1))
 	}
-	res.Results = deleteResult{in.Path, track.count}
-	return res, nil
+	return domain.Answer(text, deleteResult{in.Path, track.count}), nil
 }
 
 // deleteFailure says how far a deletion has come that could not be completed.

@@ -53,9 +53,7 @@ func (t fileTool) move(ctx context.Context, in placeInput) (domain.ToolResult, e
 	if err != nil {
 		return t.placeFailure(in.Source, in.Destination, err)
 	}
-	res := domain.Text(fmt.Sprintf("Moved %s to %s", in.Source, in.Destination))
-	res.Results = moveResult{in.Source, in.Destination, replaced}
-	return res, nil
+	return domain.Answer(fmt.Sprintf("Moved %s to %s", in.Source, in.Destination), moveResult{in.Source, in.Destination, replaced}), nil
 }
 
 // moveAcross moves between file systems: it copies, and deletes the source when the copy

@@ -93,9 +93,8 @@ func (t fileTool) write(ctx context.Context, in writeInput) (domain.ToolResult, 
 	if err != nil {
 		return t.writeFailure(in, err)
 	}
-	res := domain.Text(fmt.Sprintf("Successfully wrote %d bytes to %s", len(content), in.Path))
-	res.Results = writeResult{Path: in.Path, Bytes: int64(len(content)), Created: created}
-	return res, nil
+	text := fmt.Sprintf("Successfully wrote %d bytes to %s", len(content), in.Path)
+	return domain.Answer(text, writeResult{Path: in.Path, Bytes: int64(len(content)), Created: created}), nil
 }
 
 // bytes returns what is to be written.

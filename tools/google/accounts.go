@@ -82,9 +82,7 @@ func accountsTool(c *api.Client, accounts *signin.Accounts) domain.Tool {
 			f := httpcall.Explain(err)
 			return domain.Failure(f.Type, accountsFailing+": "+f.Message, f.Hint), nil
 		}
-		res := domain.Text(statusText(services) + note)
-		res.Results = accountsResult{services}
-		return res, nil
+		return domain.Answer(statusText(services)+note, accountsResult{services}), nil
 	})
 }
 

@@ -53,9 +53,7 @@ func (s *site) detail(ctx context.Context, in detailInput) (domain.ToolResult, e
 		}
 		return failure(f, "Error fetching job page", "Error fetching job details"), nil
 	}
-	res := domain.Text(p.text())
-	res.Results = &p
-	return res, nil
+	return domain.Answer(p.text(), &p), nil
 }
 
 // readJob reads the fragment that guests are shown, which is small. If that is

@@ -171,9 +171,7 @@ func (r *refresher) run(ctx context.Context, in refreshInput) (domain.ToolResult
 		Message:      fmt.Sprintf("Summarized %s in %s%s.", count(internal+external), r.path, notice),
 		Capabilities: summary,
 	}
-	res := domain.Text(result.Message + "\n\n" + summary)
-	res.Results = result
-	return res, nil
+	return domain.Answer(result.Message+"\n\n"+summary, result), nil
 }
 
 var errTooLong = fmt.Errorf("the capabilities file has more than %d bytes", maxCapabilities)

@@ -208,8 +208,7 @@ func read(job *runner.Job, offset int64, room int) (domain.ToolResult, error) {
 		if page.Next < job.Output().Total() {
 			note = fmt.Sprintf("[job %s %s; there is more output: read on with offset=%d]", job.ID, entry.words(), page.Next)
 		}
-		result := domain.Text(line(text, note))
-		result.Results = results
+		result := domain.Answer(line(text, note), results)
 		if refused != "" {
 			result.Refused = []domain.Refusal{{Reason: refused}}
 		}

@@ -60,9 +60,7 @@ func result(ctx context.Context, q Query, name string, found Results, failed []f
 	if err := out.add(call.ListRoom(ctx), found.Items); err != nil {
 		return domain.ToolResult{}, err
 	}
-	r := domain.Text(out.text())
-	r.Results = out
-	return r, nil
+	return domain.Answer(out.text(), out), nil
 }
 
 // add adds results, shortened so that all of the output fits room characters. One whose title and address are too long for that

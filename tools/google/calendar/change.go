@@ -145,9 +145,7 @@ func (s *toolset) deleteEvent(ctx context.Context, in deleteInput) (domain.ToolR
 	f.add("  ", "Summary", r.Summary)
 	f.add("  ", "When", r.When)
 	f.some("  ", "Cancellations", r.Invitations)
-	res := domain.Text(f.String())
-	res.Results = r
-	return res, nil
+	return domain.Answer(f.String(), r), nil
 }
 
 type respondInput struct {

@@ -123,9 +123,7 @@ func (t *toolset) modify(ctx context.Context, in modifyInput) (domain.ToolResult
 			lines += fmt.Sprintf("\nID: %s\n  Labels: %s", id, strings.Join(now[i].LabelIds, ", "))
 		}
 	}
-	res := domain.Text(fmt.Sprintf("Labels modified on %d of %d messages.%s", len(r.Modified), len(now), lines))
-	res.Results = r
-	return res, nil
+	return domain.Answer(fmt.Sprintf("Labels modified on %d of %d messages.%s", len(r.Modified), len(now), lines), r), nil
 }
 
 // idsOf returns the IDs of labels that are given by ID or by name.
@@ -177,9 +175,7 @@ func (t *toolset) changeLabel(ctx context.Context, in changeLabelInput) (domain.
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	res := domain.Text(fmt.Sprintf("Label %sd: %s (ID: %s)", in.Action, line(now.Name), now.Id))
-	res.Results = label{now.Id, line(now.Name), "user"}
-	return res, nil
+	return domain.Answer(fmt.Sprintf("Label %sd: %s (ID: %s)", in.Action, line(now.Name), now.Id), label{now.Id, line(now.Name), "user"}), nil
 }
 
 func (t *toolset) filters(ctx context.Context, _ struct{}) (domain.ToolResult, error) {

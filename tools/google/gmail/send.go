@@ -138,8 +138,7 @@ func (out *outgoing) summary(thread string) string {
 func (out *outgoing) result(text string, r sendResult) domain.ToolResult {
 	r.To, r.Cc, r.Bcc = addresses(out.to), addresses(out.cc), addresses(out.bcc)
 	r.Subject, r.Bytes, r.Notes = out.Subject, len(out.raw), out.notes
-	res := domain.Text(text)
-	res.Results = r
+	res := domain.Answer(text, r)
 	// Recipients of a reply are those of the original.
 	res.Made = map[string][]string{"id": {r.ID}, "draftId": {r.DraftID}, "threadId": {r.ThreadID}, "recipient": addresses(out.to, out.cc, out.bcc)}
 	return res
