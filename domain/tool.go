@@ -148,10 +148,6 @@ func validName(name string) bool {
 	return 1 <= len(name) && len(name) <= 64
 }
 
-func errName(name string) error {
-	return fmt.Errorf("tool name %q does not match ^[a-zA-Z0-9_-]{1,64}$", brief.Name(name))
-}
-
 func (t *Tool) kind() (Kind, string) { return KindTool, t.Name }
 
 func (t *Tool) ids() (string, string) { return t.Name, t.Name }
@@ -198,7 +194,7 @@ func (t *Tool) with(o Override) item {
 func (t *Tool) check() error {
 	switch {
 	case !validName(t.Name):
-		return errName(t.Name)
+		return fmt.Errorf("tool name %q does not match ^[a-zA-Z0-9_-]{1,64}$", brief.Name(t.Name))
 	case t.Input == nil:
 		return fmt.Errorf("tool %s has no input schema", t.Name)
 	case (t.Run == nil) == (t.RunRaw == nil):

@@ -27,7 +27,9 @@ type checker struct {
 func (p *Param) Check(v any) []InvalidField {
 	c := checker{most: maxProblems}
 	c.value(v, p)
-	slices.SortFunc(c.found, compareFields)
+	slices.SortFunc(c.found, func(a, b InvalidField) int {
+		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Problem, b.Problem))
+	})
 	return c.found
 }
 

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -162,8 +161,4 @@ func describe(v any) string {
 		return "an array"
 	}
 	return "an object"
-}
-
-func compareFields(a, b InvalidField) int {
-	return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Problem, b.Problem))
 }
