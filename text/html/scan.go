@@ -72,7 +72,9 @@ func (s *scanner) next() bool {
 				s.kind, s.cut = html.TextToken, bytes.Clone(raw)
 				return true
 			}
-			s.reopen(len(raw))
+			// What an unclosed comment has swallowed is read again. There is no end of a comment in it, so no other comment is closed
+			// either; all of them become empty ones, and this happens once.
+			s.reset(strings.ReplaceAll(s.src[len(s.src)-len(raw):], "<!--", "<!>"), "")
 		case html.DoctypeToken:
 		case html.TextToken:
 			return true
@@ -117,12 +119,6 @@ func unclosed(raw []byte) bool {
 		return !strings.HasSuffix(c, ">")
 	}
 	return c != "<!-->" && c != "<!--->" && !(len(c) >= 7 && strings.HasSuffix(c, "-->")) && !strings.HasSuffix(c, "--!>")
-}
-
-// reopen reads again what an unclosed comment of n bytes has swallowed. There is no end of a comment in it, so no other comment
-// is closed either; all of them become empty ones, and this happens once.
-func (s *scanner) reopen(n int) {
-	s.reset(strings.ReplaceAll(s.src[len(s.src)-n:], "<!--", "<!>"), "")
 }
 
 // cooked reports whether the content of the element whose tag was read is markup to us where it is text by the standard: if we

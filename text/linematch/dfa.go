@@ -153,7 +153,7 @@ func (d *dfa) step(s uint32, r rune) uint32 {
 		slices.Sort(d.next)
 		d.next = slices.Compact(d.next)
 		result = d.add(d.next, after)
-		if d.full() {
+		if len(d.table) > maxTransitions || d.threads > maxThreads {
 			d.slow = d.slow || d.bytes < 16*len(d.states)
 			d.empty()
 			return d.add(d.next, after) // the row of s is gone
@@ -166,8 +166,6 @@ func (d *dfa) step(s uint32, r rune) uint32 {
 	}
 	return result
 }
-
-func (d *dfa) full() bool { return len(d.table) > maxTransitions || d.threads > maxThreads }
 
 // advance follows all threads of st, and a new one from the start of the
 // program because a match may begin anywhere, over one character; it sets

@@ -162,7 +162,8 @@ func decodeText(data []byte, declared string, markup bool) (s, warning string) {
 	case name == "hz-gb-2312" && bytes.Contains(data, []byte("~{")):
 		enc = simplifiedchinese.HZGB2312
 	}
-	if !utf8.Valid(data) || wide(name) && bytes.IndexByte(data, 0) >= 0 || enc == simplifiedchinese.HZGB2312 || short(data, name) {
+	wide := strings.HasPrefix(name, "utf-16") && bytes.IndexByte(data, 0) >= 0
+	if wide || !utf8.Valid(data) || enc == simplifiedchinese.HZGB2312 || short(data, name) {
 		if enc == nil && markup {
 			_, meta, _ := charset.DetermineEncoding(data, "")
 			enc = lookup(meta)
@@ -199,8 +200,6 @@ func lookup(name string) encoding.Encoding {
 	}
 	return enc
 }
-
-func wide(name string) bool { return strings.HasPrefix(name, "utf-16") }
 
 // convert decodes data, and reports whether nearly all of it is text in the charset.
 func convert(enc encoding.Encoding, data []byte) (string, bool) {
