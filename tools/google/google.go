@@ -185,9 +185,6 @@ func DisabledOf(settings map[string]domain.Override) (names []string) {
 	return names
 }
 
-// configured reports whether there are credentials.
-func (o Options) configured() bool { return o.ClientID != "" && o.ClientSecret != "" }
-
 // base returns the address of the stand-in, "" for Google itself.
 func (o Options) base() string { return strings.TrimSuffix(o.BaseURL, "/") }
 
@@ -226,7 +223,7 @@ func (a Accounts) Update(from declare.From[Config], stateDirectory string, host 
 // newAccounts returns the accounts of all callers, or nil without credentials.
 func newAccounts(from declare.From[Config], host pages.Host, open func(address string)) *signin.Accounts {
 	o := from.Config
-	if !o.configured() {
+	if o.ClientID == "" || o.ClientSecret == "" {
 		return nil
 	}
 	scopes := map[signin.Service][]string{}

@@ -149,7 +149,7 @@ func (r *refresher) run(ctx context.Context, in refreshInput) (domain.ToolResult
 		return failure(err)
 	}
 	matter, body := splitFrontMatter(old)
-	if r.file == "" && foreign(matter, body) {
+	if r.file == "" && matter == "" && strings.TrimSpace(body) != "" && !strings.HasPrefix(body, heading) {
 		return domain.Failure("already_exists", r.path+" is there already and is no summary of capabilities; nothing was written",
 			"Move it away, or have the operator set capabilities_file to another path."), nil
 	}

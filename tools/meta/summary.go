@@ -49,11 +49,6 @@ func splitFrontMatter(text string) (matter, body string) {
 	return "", text
 }
 
-// foreign reports whether a file has content that is no summary of ours.
-func foreign(matter, body string) bool {
-	return matter == "" && strings.TrimSpace(body) != "" && !strings.HasPrefix(body, heading)
-}
-
 // summarize returns the summary, and who worded it. A summary that a model has
 // worded of the same catalog is kept, so that it does not change with every
 // refresh. Notice is a clause with the error of a model that failed.

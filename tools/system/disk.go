@@ -86,10 +86,6 @@ type driveReader struct {
 	lists, usages singleflight.Group
 }
 
-func newDriveReader() *driveReader {
-	return &driveReader{list: listMounts, labels: driveLabels, usage: disk.Usage}
-}
-
 // read returns the drives from an offset on, and how many there are.
 func (r *driveReader) read(ctx context.Context, offset int) ([]drive, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)

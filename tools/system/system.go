@@ -7,6 +7,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/shirou/gopsutil/v4/disk"
+
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
@@ -37,7 +39,9 @@ func Family() declare.Family[struct{}, machine] {
 		Name: "system", Category: declare.Category{Name: "system", Heading: "System"}, ByPolicy: true, Share: newMachine,
 		Tools: []declare.Entry[machine]{
 			entry(infoName, infoTool),
-			entry(disksName, func(m machine) domain.Tool { return disksTool(m, newDriveReader()) }),
+			entry(disksName, func(m machine) domain.Tool {
+				return disksTool(m, &driveReader{list: listMounts, labels: driveLabels, usage: disk.Usage})
+			}),
 			entry(networkName, networkTool),
 		},
 	}

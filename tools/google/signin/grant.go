@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -29,8 +28,6 @@ func (g *grant) take(t *oauth2.Token, now time.Time) {
 		}
 	}
 }
-
-func (g *grant) token() Token { return Token{g.Access, slices.Clone(g.Scopes), g.Email} }
 
 // newGrants returns the grants of a service.
 func (a *Accounts) newGrants(s Service) *signin.Grants[grant] {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -159,7 +160,7 @@ func (a *Accounts) Renew(ctx context.Context, o Owner, s Service, stale string) 
 	if err != nil {
 		return Token{}, err
 	}
-	return g.token(), nil
+	return Token{g.Access, slices.Clone(g.Scopes), g.Email}, nil
 }
 
 // Begin returns the sign-in of an owner that waits for a person: the same one until it is done. An error is a
