@@ -104,10 +104,6 @@ type links struct {
 	own map[string]*link // of single callers, by the ID of the principal
 }
 
-func newLinks(s *Server) *links {
-	return &links{server: s, main: newLink(s, ""), own: map[string]*link{}}
-}
-
 // of returns the connection that a principal uses. There are as many as configuration
 // has principals.
 func (ls *links) of(principal string) *link {

@@ -45,10 +45,6 @@ type offers struct {
 	repairs  []string  // of what is offered
 }
 
-func newOffers(e *entry, c *calls) *offers {
-	return &offers{entry: e, calls: c, files: newFiles(e.deps.State, e.name, &e.settings)}
-}
-
 // notify sets what is called when the offer has changed.
 func (o *offers) notify(changed func()) {
 	o.mu.Lock()

@@ -101,9 +101,9 @@ func newServer(name string, settings Settings, d deps) *Server {
 	e.deps.Lines = cmp.Or(d.Lines, d.Log).With(zap.String("server", name))
 	e.ctx, e.end = context.WithCancel(context.Background())
 	s := &Server{entry: e}
-	s.links = newLinks(s)
+	s.links = &links{server: s, main: newLink(s, ""), own: map[string]*link{}}
 	s.calls = newCalls(e, s.links)
-	s.offers = newOffers(e, s.calls)
+	s.offers = &offers{entry: e, calls: s.calls, files: newFiles(d.State, name, &e.settings)}
 	if settings.signsIn() {
 		var err error
 		e.oauth, err = oauth.New(oauth.Config{
