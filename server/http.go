@@ -91,6 +91,7 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, opts HTTPOptions
 	defer stopStreams()
 	h := s.Handler(stopping, opts).(*httpHandler)
 	h.ready, h.base = ctx, base
+	fewAMinute := func(core zapcore.Core) zapcore.Core { return zapcore.NewSamplerWithOptions(core, time.Minute, 5, 1000) }
 	server := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -141,10 +142,6 @@ type connectionErrors struct{ log *zap.Logger }
 func (c connectionErrors) Write(line []byte) (int, error) {
 	c.log.Warn("a connection failed", zap.ByteString("error", bytes.TrimSpace(line)))
 	return len(line), nil
-}
-
-func fewAMinute(core zapcore.Core) zapcore.Core {
-	return zapcore.NewSamplerWithOptions(core, time.Minute, 5, 1000)
 }
 
 // waitForStreams waits until all streams have ended, which net/http does not know

@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -227,7 +228,7 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 	ctx := r.Context()
 	if isRequest && ses.handshake().version == mcp.ProtocolVersion20251125 {
 		ctx = h.base // a lost connection cancels nothing
-		out.kept = h.server.newReplay(ses)
+		out.kept = &replay{server: h.server, session: ses, stream: strconv.FormatInt(ses.responses.Add(1), 10), grown: make(chan struct{})}
 	}
 	out.expect(isRequest)
 	defer out.close()

@@ -279,10 +279,6 @@ type replay struct {
 	grown  chan struct{} // closed when something was added
 }
 
-func (s *Server) newReplay(ses *session) *replay {
-	return &replay{server: s, session: ses, stream: strconv.FormatInt(ses.responses.Add(1), 10), grown: make(chan struct{})}
-}
-
 func (r *replay) key(stream string) string { return r.session.id + "/" + stream }
 
 // add keeps an event, and returns it with its ID.
