@@ -82,8 +82,6 @@ func parseRecipient(text string) (recipient, error) {
 	return r, nil
 }
 
-func (r recipient) String() string { return r.local + "@" + r.domain }
-
 // matches reports whether the entry is for an address.
 func (r recipient) matches(a recipient) bool {
 	if r.local != "*" && r.local != a.local {
@@ -123,7 +121,7 @@ func (r *Recipients) Check(addresses ...string) error {
 		case r.listed && !in(r.allow):
 			allowed := []string{}
 			for _, entry := range r.allow {
-				allowed = append(allowed, entry.String())
+				allowed = append(allowed, entry.local+"@"+entry.domain)
 			}
 			return &RecipientError{text, rule + ".allowed_recipients", allowed}
 		}

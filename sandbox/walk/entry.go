@@ -1,11 +1,8 @@
 package walk
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
-	"slices"
-	"strings"
 
 	"github.com/toolserver/toolserver/osfile"
 )
@@ -87,15 +84,6 @@ const kindUnknown = fs.ModeIrregular
 type child struct {
 	name string
 	kind fs.FileMode
-}
-
-// sortChildren orders names by their bytes, a directory as if its name ended in
-// a slash, which is what orders whole paths.
-func sortChildren(list []child) {
-	slices.SortFunc(list, func(a, b child) int {
-		n := min(len(a.name), len(b.name))
-		return cmp.Or(strings.Compare(a.name[:n], b.name[:n]), int(a.at(n))-int(b.at(n)))
-	})
 }
 
 // at returns byte n of what orders the name; no name has a zero byte.

@@ -15,10 +15,13 @@
 package walk
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -293,7 +296,11 @@ func (w *walker) load(f *frame) error {
 	if w.opt.Gitignore {
 		f.ignore = w.rulesOf(f)
 	}
-	sortChildren(f.children)
+	// By their bytes, a directory as if its name ended in a slash, which is what orders whole paths.
+	slices.SortFunc(f.children, func(a, b child) int {
+		n := min(len(a.name), len(b.name))
+		return cmp.Or(strings.Compare(a.name[:n], b.name[:n]), int(a.at(n))-int(b.at(n)))
+	})
 	return nil
 }
 
