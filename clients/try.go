@@ -67,7 +67,7 @@ func count(ctx context.Context, c *mcpclient.Client) (int, error) {
 
 func try(ctx context.Context, argv, env []string, opts mcpclient.Options) (tools int, err error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env, cmd.Dir, cmd.WaitDelay = env, root(), stopTime
+	cmd.Env, cmd.Dir, cmd.WaitDelay = env, filepath.VolumeName(os.Getenv("SYSTEMROOT"))+string(filepath.Separator), stopTime
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return 0, err
@@ -137,5 +137,3 @@ func resolved(value string) string {
 	}
 	return os.Getenv(words[len(words)-1])
 }
-
-func root() string { return filepath.VolumeName(os.Getenv("SYSTEMROOT")) + string(filepath.Separator) }

@@ -270,12 +270,8 @@ func (a *App) verifier(cfg *config.Loaded) (v *identity.Verifier, other bool) {
 			return before, false
 		}
 	}
-	return identity.New(settings, cfg.Resource(), a.issuerClient, before), true
-}
-
-// issuerClient returns what sends requests to an authorization server that configuration names.
-func (a *App) issuerClient(u *url.URL) *http.Client {
-	return a.now.Load().box.For(upstream.Owner).ServerClient(u)
+	client := func(u *url.URL) *http.Client { return a.now.Load().box.For(upstream.Owner).ServerClient(u) }
+	return identity.New(settings, cfg.Resource(), client, before), true
 }
 
 // protocol returns what of the protocol clients are offered: files by address only where there are addresses.

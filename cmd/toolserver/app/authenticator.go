@@ -21,7 +21,6 @@ import (
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/identity"
 	"github.com/toolserver/toolserver/server"
-	"github.com/toolserver/toolserver/server/wellknown"
 )
 
 // authenticator authenticates HTTP requests by the configured tokens. Without
@@ -141,14 +140,6 @@ func (a *App) Authenticate(token string) (domain.Principal, error) {
 		return p, errors.New(cmp.Or(challenge.Detail, challenge.Description))
 	}
 	return p, nil
-}
-
-// ready returns why nobody of some issuer could sign in, until everybody could once.
-func (auth *authenticator) ready() error { return auth.app.now.Load().issued.Ready() }
-
-// protected returns what OAuth clients have to know.
-func (auth *authenticator) protected() *wellknown.Protected {
-	return auth.app.Config().Protected()
 }
 
 // prover returns what checks that somebody at a sign-in page is a principal: that they know its bearer token. It is nil for

@@ -30,6 +30,7 @@ import (
 	"github.com/toolserver/toolserver/outbound/signin"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/server"
+	"github.com/toolserver/toolserver/server/wellknown"
 )
 
 // manyDescriptors is more than clients can use up before the server has found out what
@@ -250,7 +251,7 @@ func (s *serving) overHTTP(ctx context.Context) error {
 	l = netutil.LimitListener(l, osfile.Descriptors()/2) // or connections could take the descriptors that calls need
 	scheme := "http"
 	if cert != nil {
-		l = tls.NewListener(l, served.config())
+		l = tls.NewListener(l, &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return served.now.Load(), nil }})
 		scheme = "https"
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
@@ -286,7 +287,9 @@ func (s *serving) overHTTP(ctx context.Context) error {
 		Path: cfg.Server.Path, PublicURL: cfg.Server.PublicURL, AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: cfg.Server.AllowedHosts,
 		AnyHost:    s.auth.required() || !server.IsLoopback(s.HTTP),
 		SessionTTL: cfg.Server.SessionTTL, MaxSessions: cfg.Server.MaxSessions, DrainDelay: cfg.Server.DrainDelay,
-		Authenticator: s.auth, Protected: s.auth.protected, Ready: s.auth.ready, Proxies: cfg.Proxies(), Refused: s.auth.refusals.note, Pages: pages,
+		Authenticator: s.auth, Proxies: cfg.Proxies(), Refused: s.auth.refusals.note, Pages: pages,
+		Protected: func() *wellknown.Protected { return s.Config().Protected() },
+		Ready:     func() error { return s.now.Load().issued.Ready() },
 	})
 }
 
@@ -373,8 +376,4 @@ func (c *certificate) use(cert *tls.Certificate, clients *x509.CertPool) {
 		config.ClientAuth = tls.VerifyClientCertIfGiven
 	}
 	c.now.Store(config)
-}
-
-func (c *certificate) config() *tls.Config {
-	return &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.now.Load(), nil }}
 }
