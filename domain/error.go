@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -90,9 +91,7 @@ func (e *Error) Envelope() any {
 	if e.Hint != "" {
 		m["next_action_hint"] = e.Hint
 	}
-	for name, v := range e.Data {
-		m[name] = v
-	}
+	maps.Copy(m, e.Data)
 	return m
 }
 

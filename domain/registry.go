@@ -270,11 +270,6 @@ func (r *Registry) List(category string) []*Tool {
 	return filter(r.now.Load().tools, func(t *Tool) bool { return category == "" || t.Category == category })
 }
 
-// ListEnabled returns the tools that are not disabled, sorted by name.
-func (r *Registry) ListEnabled() []*Tool {
-	return filter(r.now.Load().tools, func(t *Tool) bool { return !t.Disabled })
-}
-
 // OnChange has f called after each publication, until the returned function is.
 // Calls of f are not concurrent, and f must not write to the registry.
 func (r *Registry) OnChange(f func(Change)) (stop func()) {
@@ -315,21 +310,19 @@ type offeredItem struct {
 }
 
 func newSourceItems(source *heldSource) *sourceItems {
-	offer := source.Offer()
-	s := &sourceItems{source, offer.Missing, make([]offeredItem, 0, len(offer.Tools)+len(offer.Resources)+len(offer.Prompts)+len(offer.Skills))}
-	for i := range offer.Tools {
-		s.items = append(s.items, offeredItem{offered: &offer.Tools[i]})
+	o := source.Offer()
+	return &sourceItems{source, o.Missing, slices.Concat(itemsOf(o.Tools), itemsOf(o.Resources), itemsOf(o.Prompts), itemsOf(o.Skills))}
+}
+
+func itemsOf[T any, P interface {
+	*T
+	item
+}](offered []T) []offeredItem {
+	items := make([]offeredItem, len(offered))
+	for i := range offered {
+		items[i].offered = P(&offered[i])
 	}
-	for i := range offer.Resources {
-		s.items = append(s.items, offeredItem{offered: &offer.Resources[i]})
-	}
-	for i := range offer.Prompts {
-		s.items = append(s.items, offeredItem{offered: &offer.Prompts[i]})
-	}
-	for i := range offer.Skills {
-		s.items = append(s.items, offeredItem{offered: &offer.Skills[i]})
-	}
-	return s
+	return items
 }
 
 // override applies what the registry's settings say of the items, by the names

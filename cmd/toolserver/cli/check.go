@@ -161,7 +161,13 @@ func (r *checkReport) serving(cfg *config.Loaded) {
 }
 
 func (r *checkReport) commands(a *app.App) {
-	r.shell()
+	switch path, err := process.Shell(); {
+	case err != nil: // then what runs in it is among the tools that are unavailable
+	case strings.TrimSuffix(filepath.Base(path), ".exe") == "bash", runtime.GOOS == "windows": // whose shell is cmd.exe
+		r.line(true, "shell", path)
+	default:
+		r.line(false, "shell", "bash is not installed; commands run with "+path)
+	}
 	method, err := a.ProcessTree()
 	found := string(method)
 	if err != nil {
@@ -182,18 +188,6 @@ func (r *checkReport) commands(a *app.App) {
 	}
 	for _, effect := range layers.SideEffects {
 		r.line(false, "side effect", effect)
-	}
-}
-
-// shell says what bash and execute_command run. Without a shell they are among the
-// tools that are unavailable.
-func (r *checkReport) shell() {
-	switch path, err := process.Shell(); {
-	case err != nil:
-	case strings.TrimSuffix(filepath.Base(path), ".exe") == "bash", runtime.GOOS == "windows": // whose shell is cmd.exe
-		r.line(true, "shell", path)
-	default:
-		r.line(false, "shell", "bash is not installed; commands run with "+path)
 	}
 }
 
@@ -233,8 +227,9 @@ func (r *checkReport) servers(a *app.App) {
 }
 
 func (r *checkReport) tools(ctx context.Context, a *app.App) {
-	enabled, all := len(a.Executor().Registry.ListEnabled()), a.Executor().Registry.List("")
-	r.line(true, "tools", fmt.Sprintf("%d of %d enabled", enabled, len(all)))
+	all := a.Executor().Registry.List("")
+	enabled := slices.DeleteFunc(slices.Clone(all), func(t *domain.Tool) bool { return t.Disabled })
+	r.line(true, "tools", fmt.Sprintf("%d of %d enabled", len(enabled), len(all)))
 	for _, t := range all {
 		if t.Disabled {
 			r.note("off", "tool", t.Name+" is disabled in the configuration")
