@@ -160,7 +160,13 @@ func (c *googleAuth) signIn(ctx context.Context) error {
 			failed = errors.Join(failed, fmt.Errorf("not signed in to %s: %w", s.Title(), hinted(err)))
 			continue
 		}
-		c.confirm(s)
+		all, _ := c.google.Status(s.Owner)
+		for _, now := range all {
+			if now.Service == s.Service {
+				fmt.Fprintf(c.out, "%s: signed in as %s, for %s; kept in: %s\n", s.Title(), account(now), c.title, now.Kept)
+				printNotGranted(c.out, now)
+			}
+		}
 	}
 	_, _ = c.printStates() // what cannot be read has been reported
 	return failed
@@ -232,17 +238,6 @@ func waitForPaste(ctx context.Context, g *globals, p *pages.Pasted) error {
 		fmt.Fprintf(out, "  %v\n", err)
 	}
 	return errors.New("no address that belongs to it was pasted")
-}
-
-// confirm prints what a sign-in has led to.
-func (c *googleAuth) confirm(s signin.Status) {
-	all, _ := c.google.Status(s.Owner)
-	for _, now := range all {
-		if now.Service == s.Service {
-			fmt.Fprintf(c.out, "%s: signed in as %s, for %s; kept in: %s\n", s.Title(), account(now), c.title, now.Kept)
-			printNotGranted(c.out, now)
-		}
-	}
 }
 
 // status shows which accounts are signed in.

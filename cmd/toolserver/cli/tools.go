@@ -59,8 +59,9 @@ func toolsCommand(g *globals) *cobra.Command {
 					list = suited(list, files)
 				}
 				if category != "" {
-					if err := knownCategory(a, category); err != nil {
-						return err
+					known := append(tools.Categories(), slices.Sorted(maps.Keys(a.Config().Servers))...)
+					if !slices.Contains(known, category) {
+						return usage(fmt.Errorf("there is no category %q; known: %s", brief.Name(category), strings.Join(known, ", ")))
 					}
 					list = slices.DeleteFunc(slices.Clone(list), func(t *domain.Tool) bool { return t.Category != category })
 					missing = slices.DeleteFunc(slices.Clone(missing), func(m domain.Missing) bool { return m.Category != category })
@@ -74,9 +75,9 @@ func toolsCommand(g *globals) *cobra.Command {
 				case openAI:
 					return printJSON(out, each(list, openAIForm))
 				case anthropic:
-					return printJSON(out, each(list, anthropicForm))
+					return printJSON(out, each(list, plainForm("input_schema")))
 				case gemini:
-					return printJSON(out, each(list, geminiForm))
+					return printJSON(out, each(list, plainForm("parametersJsonSchema")))
 				}
 				if err := printTable(out, list); err != nil || !all {
 					return err
@@ -103,15 +104,6 @@ func toolsCommand(g *globals) *cobra.Command {
 	cmd.Flags().BoolVar(&forFiles, "for", false, "list only tools whose names fit the types of the files that follow, as report.pdf does read_pdf")
 	cmd.AddCommand(enableCommand(g, "enable"), enableCommand(g, "disable"))
 	return cmd
-}
-
-// knownCategory returns the error of a category that no tool can be of.
-func knownCategory(a *app.App, name string) error {
-	known := slices.Sorted(maps.Keys(a.Config().Servers))
-	if known = append(tools.Categories(), known...); slices.Contains(known, name) {
-		return nil
-	}
-	return usage(fmt.Errorf("there is no category %q; known: %s", brief.Name(name), strings.Join(known, ", ")))
 }
 
 // enableCommand has the configuration file say whether a tool is offered.
@@ -224,16 +216,12 @@ func openAIForm(t *domain.Tool) any {
 	return map[string]any{"type": "function", "function": function}
 }
 
-// anthropicForm is a tool as the Messages API takes it
-// (https://docs.anthropic.com/en/docs/agents-and-tools/tool-use).
-func anthropicForm(t *domain.Tool) any {
-	return map[string]any{"name": t.Name, "description": t.Description, "input_schema": t.Input}
-}
-
-// geminiForm is a tool as a function declaration of the Gemini API
-// (https://ai.google.dev/api/caching#FunctionDeclaration).
-func geminiForm(t *domain.Tool) any {
-	return map[string]any{"name": t.Name, "description": t.Description, "parametersJsonSchema": t.Input}
+// plainForm is a tool as the Messages API (https://docs.anthropic.com/en/docs/agents-and-tools/tool-use) and the Gemini API
+// (https://ai.google.dev/api/caching#FunctionDeclaration) take it, with the schema of its arguments in a member of each one's own.
+func plainForm(schema string) func(*domain.Tool) any {
+	return func(t *domain.Tool) any {
+		return map[string]any{"name": t.Name, "description": t.Description, schema: t.Input}
+	}
 }
 
 // errNotStrict is the error of a schema that has no strict form.
