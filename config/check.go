@@ -13,14 +13,12 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/nearest"
-	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/command"
 	"github.com/toolserver/toolserver/sandbox/netguard"
 	"github.com/toolserver/toolserver/sandbox/pathguard"
 	"github.com/toolserver/toolserver/server"
 	"github.com/toolserver/toolserver/tools/files"
-	"github.com/toolserver/toolserver/tools/google/calendar"
 )
 
 // check reports what the types of the configuration do not say.
@@ -94,24 +92,6 @@ func checkReachable(text string) error {
 		return errors.New("for any host, write network: all")
 	}
 	_, err := netguard.ParseHost(text)
-	return err
-}
-
-// checkStandIn checks the address of what stands in for a service; none is the service itself.
-func checkStandIn(text string) error {
-	if text == "" {
-		return nil
-	}
-	_, err := httpcall.ParseBase(text)
-	return err
-}
-
-// checkZone checks a time zone; none is that of the user's calendar.
-func checkZone(text string) error {
-	if text == "" {
-		return nil
-	}
-	_, err := calendar.Zone(text)
 	return err
 }
 

@@ -44,7 +44,7 @@ func setEnabled(text []byte, name string, enabled bool) ([]byte, int, error) {
 	isKey := func(n *yaml.Node) bool { return n.Value == "enabled" && n.Tag == "!!str" }
 	at := slices.IndexFunc(entry.Content, isKey)
 	if at < 0 {
-		at, entry.Content = 0, append([]*yaml.Node{scalar("enabled"), {}}, entry.Content...)
+		at, entry.Content = 0, append([]*yaml.Node{yamledit.Scalar("enabled"), {}}, entry.Content...)
 	}
 	value := entry.Content[at+1]
 	*value = yaml.Node{Kind: yaml.ScalarNode, Value: strconv.FormatBool(enabled), LineComment: value.LineComment}
@@ -55,12 +55,6 @@ func setEnabled(text []byte, name string, enabled bool) ([]byte, int, error) {
 		return nil, 0, err
 	}
 	return text, entry.Content[slices.IndexFunc(entry.Content, isKey)].Line, nil
-}
-
-func scalar(text string) *yaml.Node {
-	n := &yaml.Node{}
-	n.SetString(text)
-	return n
 }
 
 // onlyEntries reports whether anything but the named entries of a section differs between two texts of a

@@ -10,6 +10,7 @@ import (
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/netguard"
 	"github.com/toolserver/toolserver/sandbox/programs"
+	"github.com/toolserver/toolserver/tools/google/calendar"
 	"github.com/toolserver/toolserver/tools/prompts"
 	"github.com/toolserver/toolserver/tools/resources"
 	"github.com/toolserver/toolserver/tools/system"
@@ -41,7 +42,7 @@ func (l *Loaded) notations() map[string]notation {
 		"reachable":    {checkReachable, pattern(`^((\*\.)?` + name + `|` + cidr + `)$`)},
 		"recipient":    {sandbox.CheckRecipientEntry, pattern(`@(\*\.)?[^@* ]+$`)},
 		"base_url":     {parses(httpcall.ParseBase), pattern(`^https?://[^@?#]+$`)},
-		"stand_in":     {checkStandIn, pattern(`^(https?://[^@?#]+)?$`)},
+		"stand_in":     {optional(httpcall.ParseBase), pattern(`^(https?://[^@?#]+)?$`)},
 		"server_url":   {upstream.CheckURL, pattern(`^(https?://[^@#]+)?$`)},
 		"public_url":   {checkPublicURL, pattern(`^(https?://[^@#?]+)?$`)},
 		"issuer":       {identity.CheckIssuer, pattern(`^https?://[^@?#]+$`)},
@@ -54,7 +55,7 @@ func (l *Loaded) notations() map[string]notation {
 		}, oneOf(identity.Algorithms)},
 		"proxy":        {parses(netguard.ParseProxy), nil},
 		"header":       {checkHeader, pattern(`^[\t -~]*$`)},
-		"time_zone":    {checkZone, pattern(`^[A-Za-z0-9_+/-]*$`)},
+		"time_zone":    {optional(calendar.Zone), pattern(`^[A-Za-z0-9_+/-]*$`)},
 		"listen":       {CheckAddress, pattern(`^(.*:` + port + `)?$`)},
 		"endpoint":     {checkEndpoint, pattern(`^/[^?#]*$`)},
 		"origin":       {checkOrigin, pattern(`^(null|[a-z][a-z0-9+.-]*://[^/*A-Z?# ]+)$`)},
@@ -72,6 +73,16 @@ func (l *Loaded) notations() map[string]notation {
 		"resource": {nil, pattern(`^(` + strings.Join(resources.Names(), "|") + `)$|__`)},
 		"prompt":   {nil, pattern(`^(` + strings.Join(prompts.Names(), "|") + `)$|__`)},
 		"server":   {nil, pattern(upstream.ServerName)},
+	}
+}
+
+// optional is [parses] of a text that may be empty: of what stands in for a service, it is the service itself then.
+func optional[T any](parse func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		if text == "" {
+			return nil
+		}
+		return parses(parse)(text)
 	}
 }
 

@@ -38,7 +38,7 @@ func RotateToken(o Overrides, name, hash string, old time.Time) (Edited, error) 
 			}
 			last = entry
 			if now := member(entry, "expires"); now == nil {
-				entry.Content = append(entry.Content, scalar("expires"), expiry(old))
+				entry.Content = append(entry.Content, yamledit.Scalar("expires"), expiry(old))
 			} else if at, err := time.Parse(time.RFC3339, now.Value); err != nil || at.After(old) {
 				*now = *expiry(old)
 			}
@@ -50,7 +50,7 @@ func RotateToken(o Overrides, name, hash string, old time.Time) (Edited, error) 
 		for i := 0; i+1 < len(last.Content); i += 2 {
 			switch key, value := last.Content[i], last.Content[i+1]; key.Value {
 			case "hash":
-				fresh.Content = append(fresh.Content, scalar("hash"), scalar(hash))
+				fresh.Content = append(fresh.Content, yamledit.Scalar("hash"), yamledit.Scalar(hash))
 			case "expires":
 			default:
 				fresh.Content = append(fresh.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key.Value}, value)

@@ -36,11 +36,11 @@ func Set(text []byte, s Section, name string, entry *yaml.Node) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	content := []*yaml.Node{scalar(name), entry}[2-f.step:]
+	content := []*yaml.Node{Scalar(name), entry}[2-f.step:]
 	end := len(f.lines) + 1
 	switch {
 	case f.value == nil:
-		added := render(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{scalar(s.Key), {Kind: f.kind, Content: content}}}, f.indent)
+		added := render(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{Scalar(s.Key), {Kind: f.kind, Content: content}}}, f.indent)
 		if len(f.lines) > 0 {
 			added = append([]string{""}, added...)
 		}
@@ -244,7 +244,7 @@ func (f *file) splice(from, to int, with []string) []byte {
 // rewritten returns the text with the section, which was written in braces, in lines.
 func (f *file) rewritten() []byte {
 	end := f.end(f.key.Line, f.behind(), math.MaxInt) // no comment is part of it
-	k := scalar(f.key.Value)
+	k := Scalar(f.key.Value)
 	if len(f.value.Content) > 0 {
 		k.LineComment, f.value.LineComment = cmp.Or(f.key.LineComment, f.value.LineComment), ""
 		f.value.Style = 0
@@ -253,7 +253,8 @@ func (f *file) rewritten() []byte {
 	return f.splice(f.key.Line, end, render(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{k, f.value}}, f.indent))
 }
 
-func scalar(text string) *yaml.Node {
+// Scalar returns a text as a node.
+func Scalar(text string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(text)
 	return n
