@@ -201,7 +201,8 @@ func (x *exchange) items(c *domain.Catalog, cursor string) (_ []byte, next strin
 		return appendList(nil, "skills", page, appendSkill), next, err
 	}
 	page, err := c.List(domain.ListToolsQuery{Session: x.domain(), Category: x.meta.category, Cursor: cursor})
-	h := hintsFor(x.domain(), c)
+	claude := x.domain().ClaudeCode()
+	h := hints{c, claude, claude && c.Hidden(x.domain()) > 0}
 	return appendList(nil, "tools", page.Tools, func(b []byte, t *domain.Tool) []byte {
 		form, start := formOf(t, c, h.claude), len(b)
 		return h.append(appendTool(b, t, form, x.meta.modern), start, t, form)
@@ -365,11 +366,6 @@ type hints struct {
 	catalog *domain.Catalog
 	claude  bool // it is Claude Code: nobody else is known to read its hints, and everybody would pay for them
 	hidden  bool // lists leave tools out for it
-}
-
-func hintsFor(session domain.Session, c *domain.Catalog) hints {
-	claude := session.ClaudeCode()
-	return hints{c, claude, claude && c.Hidden(session) > 0}
 }
 
 // append adds to the entry of a tool, from start on, what it has in _meta: beside what its server says, which stays, except

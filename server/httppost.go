@@ -303,8 +303,6 @@ func (in *intake) hold(ctx context.Context, n int64) error {
 	return nil
 }
 
-func (in *intake) release() { in.pool.Release(in.owner, in.held) }
-
 // readBody reads the whole body, or rejects a request whose body is unacceptable.
 // A long one is held until release.
 func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request, owner string) (body []byte, release func(), ok bool) {
@@ -316,7 +314,7 @@ func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request, owner str
 		_, err = io.ReadFull(r.Body, body)
 	} else {
 		in := &intake{pool: h.server.held, owner: owner, limit: limit}
-		release = in.release
+		release = func() { in.pool.Release(in.owner, in.held) }
 		ctx, cancel := context.WithTimeoutCause(r.Context(), bodyWait, errBusy)
 		defer cancel()
 		body, err = in.readLong(ctx, r)

@@ -104,9 +104,6 @@ func (t *Tokens) Principals() (ids []string) {
 	return ids
 }
 
-// Empty reports whether there is no token, so that no client can present one.
-func (t *Tokens) Empty() bool { return len(t.list) == 0 }
-
 // Authenticate returns whom the token of a request stands for, or the challenge to answer with. It compares with every token,
 // each in constant time.
 func (t *Tokens) Authenticate(c Credentials) (domain.Principal, *Challenge) {
