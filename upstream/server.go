@@ -137,9 +137,6 @@ func (s *Server) Each() bool { return s.settings.Each() }
 // Server returns the name under which configuration has the server.
 func (s *Server) Server() string { return s.name }
 
-// Settings returns what configuration says of the server.
-func (s *Server) Settings() Settings { return s.settings }
-
 // OAuth returns what signs in to the server; nil if it has nobody sign in.
 func (s *Server) OAuth() *oauth.Client { return s.oauth }
 

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/toolserver/toolserver/outbound/signin"
@@ -74,11 +73,6 @@ func (b *binding) proof(method string, u *url.URL, nonce, access string, now tim
 		claims["ath"] = base64.RawURLEncoding.EncodeToString(sum[:])
 	}
 	return b.signer.jwt(map[string]any{"typ": "dpop+jwt", "jwk": b.public}, claims)
-}
-
-// binds reports whether tokens are to be bound to a key: the upstream asks for it, and the authorization server can.
-func binds(said challenge, server authorizationServer) bool {
-	return said.Binds && slices.Contains(server.Proofs, proofAlgorithm)
 }
 
 // noteNonce remembers the nonce of an answer, which its server wants to see in proofs, and reports whether it has one.

@@ -191,7 +191,8 @@ func (c *Client) situation(ctx context.Context, n need, fresh bool) (at situatio
 // target returns what a grant is asked for.
 func (c *Client) target(ctx context.Context, n need, at situation, fresh bool) (target, error) {
 	server, err := c.discovery.server(ctx, at.issuer, fresh)
-	return target{at.resource, server, c.scopes(at.resource, n, at.kept, at.bound), binds(n.said, server)}, err
+	binds := n.said.Binds && slices.Contains(server.Proofs, proofAlgorithm) // the upstream asks for it, and the authorization server can
+	return target{at.resource, server, c.scopes(at.resource, n, at.kept, at.bound), binds}, err
 }
 
 // scopes returns those to ask for: those of the settings, of the challenge, or of the resource, whichever is first, and beside them
