@@ -139,11 +139,10 @@ func (t *toolset) source(ctx context.Context, m *gmailapi.Message) (string, erro
 }
 
 func metaOf(ctx context.Context, m *gmailapi.Message) readMeta {
-	meta := readMeta{ID: m.Id, ThreadID: m.ThreadId, Date: received(m), Labels: m.LabelIds, Link: link(ctx, m.ThreadId)}
-	if meta.Labels == nil {
-		meta.Labels = []string{}
+	meta := readMeta{
+		ID: m.Id, ThreadID: m.ThreadId, MessageID: mail.Header(m.Payload, "Message-ID"), Date: received(m),
+		Labels: append([]string{}, m.LabelIds...), Link: link(ctx, m.ThreadId),
 	}
-	meta.MessageID = mail.Header(m.Payload, "Message-ID")
 	for _, folder := range []struct{ label, warning string }{
 		{"SPAM", "Gmail has put this mail in Spam."}, {"TRASH", "This mail is in Trash."}, {"DRAFT", "This is a draft, which was not sent."},
 	} {

@@ -178,10 +178,8 @@ func hitOf(ctx context.Context, m *gmailapi.Message) found {
 	hit := found{
 		ID: m.Id, ThreadID: m.ThreadId, Date: received(m), Snippet: texts.Line(m.Snippet), // which Gmail escapes
 		From: mail.Header(m.Payload, "From"), To: mail.Header(m.Payload, "To"), Subject: mail.Header(m.Payload, "Subject"),
-		Labels: m.LabelIds, Unread: slices.Contains(m.LabelIds, "UNREAD"), SizeEstimate: m.SizeEstimate, Link: link(ctx, m.ThreadId),
-	}
-	if hit.Labels == nil {
-		hit.Labels = []string{}
+		Labels: append([]string{}, m.LabelIds...), Unread: slices.Contains(m.LabelIds, "UNREAD"), SizeEstimate: m.SizeEstimate,
+		Link: link(ctx, m.ThreadId),
 	}
 	hit.HasAttachment = slices.ContainsFunc(mail.Attachments(m.Payload), func(a mail.AttachmentInfo) bool { return !a.Inline })
 	return hit
