@@ -161,7 +161,7 @@ func (r *refresher) run(ctx context.Context, in refreshInput) (domain.ToolResult
 		matter = defaultFrontMatter
 	}
 	if text := matter + summary; text != old {
-		if err := r.write(text); err != nil {
+		if _, err := r.files.Replace(r.path, []byte(text), pathguard.ReplaceOptions{CreateDirs: true}); err != nil {
 			return failure(err)
 		}
 	}
@@ -194,12 +194,6 @@ func (r *refresher) read() (text string, exists bool, err error) {
 		return "", true, errTooLong
 	}
 	return string(b), true, nil
-}
-
-// write replaces the file at once.
-func (r *refresher) write(text string) error {
-	_, err := r.files.Replace(r.path, []byte(text), pathguard.ReplaceOptions{CreateDirs: true})
-	return err
 }
 
 // failure returns the tool execution error of a file that cannot be read or written.

@@ -26,13 +26,11 @@ func echoTool(_ struct{}, c sandbox.Capabilities) domain.Tool {
 		Description: "Return the message, prefixed with \"Echo: \". Use it to test the connection.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Ability:     "test the connection",
-	}, echo)
+	}, func(_ context.Context, in echoInput) (domain.ToolResult, error) {
+		return domain.Text("Echo: " + in.Message), nil
+	})
 }
 
 type echoInput struct {
 	Message string `json:"message" default:"" doc:"Text to return."`
-}
-
-func echo(_ context.Context, in echoInput) (domain.ToolResult, error) {
-	return domain.Text("Echo: " + in.Message), nil
 }

@@ -152,12 +152,3 @@ func codes(table string) map[string]string {
 	}
 	return names
 }
-
-// countryCode returns the code of a country in capitals. The United Kingdom is GB, whatever people write.
-func countryCode(text string) string {
-	code := strings.ToUpper(text)
-	if code == "UK" {
-		return "GB"
-	}
-	return code
-}

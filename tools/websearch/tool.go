@@ -86,9 +86,13 @@ func (in searchInput) query() (Query, *httpcall.Failure) {
 			Hint: "Give freshness as YYYY-MM-DDtoYYYY-MM-DD, or as day, week, month or year.",
 		}
 	}
+	country := strings.ToUpper(in.Country)
+	if country == "UK" { // which is GB, whatever people write
+		country = "GB"
+	}
 	return Query{
 		Text: text, Count: min(max(in.Count, 1), maxCount), Page: in.Page,
-		Freshness: in.Freshness, Country: countryCode(in.Country), SafeSearch: in.SafeSearch,
+		Freshness: in.Freshness, Country: country, SafeSearch: in.SafeSearch,
 	}, nil
 }
 
