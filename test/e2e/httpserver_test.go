@@ -1,10 +1,12 @@
 package e2e
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -92,4 +94,27 @@ func touch(t *testing.T, path string) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// tool calls a tool once, without a session, and returns the answer, or why there is none.
+func (s *httpServer) tool(ctx context.Context, token, name, arguments string) (answer string, err error) {
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`+
+		`"io.modelcontextprotocol/clientCapabilities":{}}}}`, name, arguments, modernVersion)
+	req, err := http.NewRequestWithContext(ctx, "POST", s.url, strings.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	for name, value := range map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": modernVersion,
+		"Mcp-Method": "tools/call", "Mcp-Name": name, "Authorization": "Bearer " + token,
+	} {
+		req.Header.Set(name, value)
+	}
+	res, err := s.client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	return string(b), err
 }
