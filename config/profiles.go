@@ -199,6 +199,9 @@ func overlay(v, other reflect.Value) {
 // makePrivate makes a directory that only a user gets into, that of the server if the ID is zero, unless there is one, and one below it. The
 // directory above must be there.
 func makePrivate(dir, below string, user int) error {
+	if info, err := os.Lstat(dir); user != 0 && err == nil && osfile.Of(info).UID == os.Geteuid() {
+		_ = os.Remove(dir) // an empty one, that the server was killed over
+	}
 	err := os.Mkdir(dir, 0o700)
 	if err == nil && user != 0 {
 		err = os.Lchown(dir, user, user)

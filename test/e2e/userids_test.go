@@ -103,9 +103,12 @@ func TestUserIDs(t *testing.T) {
 	homes, err := filepath.Glob(filepath.Join(work, "bob-*"))
 	must(t, err)
 	must(t, os.Lchown(homes[0], 0, 0))
+	homes, err = filepath.Glob(filepath.Join(work, "ann-*"))
+	must(t, err)
+	must(t, errors.Join(os.Rename(homes[0], homes[0]+".kept"), os.Mkdir(homes[0], 0o700))) // as a server leaves it that is killed while it makes it
 	s = launchHTTP(t, nil, binary(), "--config", file)
 	ann, bob = connected(s, "anns"), connected(s, "bobs")
-	if said := bash(ann, "id -u; ls x"); !strings.Contains(said, `300101\nx`) {
+	if said := bash(ann, "id -u; touch y; ls"); !strings.Contains(said, `300101\ny`) {
 		t.Errorf("after a restart: %s", said)
 	}
 	if said := bash(bob, "id -u"); !strings.Contains(said, "your workspace cannot be made") || !strings.Contains(s.log(), "user with the ID 300100") {
