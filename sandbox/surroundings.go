@@ -39,8 +39,9 @@ func newSurroundings(p Policy, o Owner, lists programs.Lists, files access) *sur
 		if s.presets = p.Settings.Presets; s.presets == nil {
 			s.presets = programs.PresetsOf(lists)
 		}
-		if p.User != 0 { // who cannot use the home directory of the server
+		if p.User != 0 { // who cannot use the home directory of the server, nor programs in it
 			s.variables["HOME"], s.variables["USER"] = p.WorkingDirectory, strconv.Itoa(p.User)
+			s.variables["PATH"] = strings.Join(slices.DeleteFunc(s.path(), closed), string(filepath.ListSeparator))
 			s.env = process.MinimalEnv(s.variables)
 		} else if s.kept = scratch.NewCaches(pathguard.Real(p.WorkingDirectory), files.theirs); s.kept != nil {
 			s.caches = s.kept.Path
@@ -59,6 +60,18 @@ func newSurroundings(p Policy, o Owner, lists programs.Lists, files access) *sur
 	}
 	s.env = process.MinimalEnv(s.variables)
 	return s
+}
+
+// closed reports whether a directory, or one above it, lets in nobody but its owner and group.
+func closed(dir string) bool {
+	for ; ; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil && info.Mode()&1 == 0 {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
 }
 
 // with returns an environment that has the given variables, too.

@@ -306,6 +306,9 @@ func (w *worker) run(l launch, p *Process) error {
 	for i, f := range []*os.File{l.Stdin, l.Stdout, l.Stderr} {
 		if o.Streams[i] = f != nil; f != nil {
 			fds = append(fds, int(f.Fd()))
+			if info, err := f.Stat(); l.User != 0 && err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+				_ = f.Chown(l.User, -1) // or /dev/stdout could not be opened
+			}
 		}
 	}
 	msg := o.encode()

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/toolserver/toolserver/upstream/mcpclient"
 )
@@ -70,13 +71,32 @@ func TestUserIDs(t *testing.T) {
 				t.Errorf("%s %s: %s", step[0], step[1], said)
 			}
 		}
-		if said := bash(p.c, `find . ! -user `+p.user+` -o ! -group `+p.user+`; for i in made copied moved; do touch $i/own && rm -r $i; done; cat made 2>&1 | head -1`); !strings.Contains(said, "No such file") || strings.Contains(said, "./") {
-			t.Errorf("files of others: %s", said)
-		}
 		// Git sees beside what is hidden no change, and may not open it.
-		said := bash(p.c, `git init -q . && echo secret > .env && git add .env && git -c user.name=x -c user.email=x@example.com commit -qm x; git status --porcelain; chmod 777 .env; cat .env`)
-		if strings.Contains(said, "secret") || strings.Contains(said, "M .env") {
-			t.Errorf("what is hidden: %s", said)
+		bash(p.c, "git init -q .")
+		found, err := filepath.Glob(filepath.Join(work, "*", "project", "moved", "file"))
+		must(t, err)
+		for _, home := range found {
+			if home = filepath.Dir(filepath.Dir(home)); !strings.Contains(bash(p.c, "pwd"), home) {
+				continue
+			}
+			secret, old := filepath.Join(home, ".env"), time.Now().Add(-time.Hour)
+			must(t, errors.Join(os.WriteFile(secret, []byte("secret\n"), 0o644), os.Chtimes(secret, old, old)))
+			git := exec.Command("git", "-C", home, "-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "safe.directory=*", "-c", "core.hooksPath=/dev/null", "add", "-f", ".env")
+			said, err := git.CombinedOutput()
+			if err != nil {
+				t.Fatalf("git: %s", said)
+			}
+			git = exec.Command("chown", "-R", p.user+":"+p.user, home)
+			must(t, git.Run())
+			if said := bash(p.c, `git status --porcelain; cat $(ls -a | grep env)`); strings.Contains(said, "secret") || !strings.Contains(said, `A  .env\n`) {
+				t.Errorf("what is hidden: %s", said)
+			}
+		}
+		if said := bash(p.c, `echo x > /dev/stdout; sh -c 'echo x > /dev/stderr'`); !strings.Contains(said, `x\nx`) {
+			t.Errorf("its output cannot be opened: %s", said)
+		}
+		if said := bash(p.c, `find . ! -name '.e*' \( ! -user `+p.user+` -o ! -group `+p.user+` \); for i in made copied moved; do touch $i/own && rm -r $i; done; cat made 2>&1 | head -1`); !strings.Contains(said, "No such file") || strings.Contains(said, "./") {
+			t.Errorf("files of others: %s", said)
 		}
 		for _, tool := range []string{"own__env", "loose__env"} {
 			eventually(t, tool+" answers", func() bool { return strings.HasSuffix(call(p.c, tool, "{}"), "<nil>") })
