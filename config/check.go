@@ -148,11 +148,11 @@ type Names struct {
 func (l *Loaded) CheckNames(names Names) (warnings []string, err error) {
 	var all []error
 	mayCome := func(name string) bool { return names.Open || strings.Contains(name, "__") }
-	check := func(kind, name string, known []string) {
+	check := func(at, kind, name string, known []string) {
 		if slices.Contains(known, name) {
 			return
 		}
-		problem := l.Mistake(kind+"s."+name, "there is no %s %q; %s", kind, name, hint(name, known, listed(known)))
+		problem := l.Mistake(at+kind+"s."+name, "there is no %s %q; %s", kind, name, hint(name, known, listed(known)))
 		if mayCome(name) {
 			warnings = append(warnings, problem.Error()+"; the settings apply when it becomes available")
 		} else {
@@ -160,7 +160,7 @@ func (l *Loaded) CheckNames(names Names) (warnings []string, err error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Tools)) {
-		check("tool", name, names.Tools)
+		check("", "tool", name, names.Tools)
 		other, ok := l.ToolSections[name].(*otherTool)
 		if !ok || !mayCome(name) && !slices.Contains(names.Tools, name) {
 			continue
@@ -170,10 +170,15 @@ func (l *Loaded) CheckNames(names Names) (warnings []string, err error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Resources)) {
-		check("resource", name, names.Resources)
+		check("", "resource", name, names.Resources)
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Prompts)) {
-		check("prompt", name, names.Prompts)
+		check("", "prompt", name, names.Prompts)
+	}
+	for i := range l.Profiles {
+		for _, name := range slices.Sorted(maps.Keys(l.Profiles[i].ToolSections.common())) {
+			check(fmt.Sprintf("profiles[%d].", i), "tool", name, names.Tools)
+		}
 	}
 	return warnings, errors.Join(all...)
 }

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/toolserver/toolserver/audit"
@@ -309,10 +310,13 @@ func (c *Config) neededScopes() []string {
 	return slices.Sorted(maps.Keys(needed))
 }
 
+// owners are what the tools declare, which each workspace has.
+var owners = sync.OnceValue(func() []sandbox.Owner { return declare.Owners(tools.Declared()) })
+
 // Policy returns what tools may touch.
 func (c *Config) Policy() sandbox.Policy {
 	p := sandbox.Policy{
-		Owners: declare.Owners(tools.Declared()), WorkingDirectory: c.WorkingDirectory, Roots: c.Roots,
+		Owners: owners(), WorkingDirectory: c.WorkingDirectory, Roots: c.Roots,
 		StateDirectory: c.stateDirectory(), Proxy: c.Web.Proxy, Settings: c.Sandbox.Settings, Tools: map[string]sandbox.ToolPolicy{},
 	}
 	p.Apart, p.User = c.Apart, c.User

@@ -246,6 +246,9 @@ func (l *Loaded) checkProfiles() (all []error) {
 			mistake(i, ".name", "is that of another profile, too")
 		case p.Shared && own, !p.Shared && !own:
 			mistake(i, "", "set either shared: true, and all of the profile use one workspace, or a working_directory with %s in it", whose)
+		case p.Shared && !reflect.DeepEqual(*p, Profile{Name: p.Name, Groups: p.Groups, Shared: true, ToolSections: p.ToolSections}) || p.Shared && len(p.ToolSections) > 0:
+			mistake(i, "", "with shared: true its people work as the configuration says, and it has no settings of its own; "+
+				"to keep a tool from some of them, set the groups of the tool")
 		case own && (err != nil || !info.IsDir()):
 			mistake(i, ".working_directory", "the directory %s has to be there; that of each principal is made in it", filepath.Dir(before+"x"))
 		}
@@ -255,6 +258,8 @@ func (l *Loaded) checkProfiles() (all []error) {
 				mistake(i, ".uid_range", "is for workspaces of their own: set working_directory, with %s in it", whose)
 			case err != nil:
 				mistake(i, ".uid_range", "cannot be used: %v", err)
+			case knownUser(p.UIDRange) != "":
+				mistake(i, ".uid_range", "has the ID of %s; take IDs that nothing else on this machine uses", knownUser(p.UIDRange))
 			case l.Sandbox.Enforcement == sandbox.EnforceParseOnly:
 				mistake(i, ".uid_range", "takes commands that the kernel confines, and sandbox.enforcement is parse_only")
 			}

@@ -42,7 +42,7 @@ func TestProfiles(t *testing.T) {
 		"sandbox: {enforcement: parse_only}\n" + each + "}]":                         "does not keep people apart",
 		"server: {http: '0.0.0.0:1'}\n" + each + "}]":                                "go over the network",
 		"server: {http: '0.0.0.0:1', trusted_proxies: [10.0.0.0/8]}\n" + each + "}]": "",
-		each + ", uid_range: 5-x}]":                                                    "no range of user IDs",
+		each + ", uid_range: 5-x}]":                                                  "no range of user IDs",
 		"profiles: [{name: a, shared: true, uid_range: 100000-100009}]":              "workspaces of their own",
 	} {
 		if _, err := load(text); (err == nil) != (want == "") || want != "" && !strings.Contains(err.Error(), want) {

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/identity"
 	"github.com/toolserver/toolserver/sandbox"
 )
 
@@ -27,6 +29,14 @@ func As(l *Loaded, id string, groups []string) (*Loaded, error) {
 			p.ID, p.Groups = domain.PrincipalID(SourceToken, id), slices.Concat(groups, t.Groups, l.Users[id].Groups)
 			u = User{p.Groups, cmp.Or(t.ComplianceLevel, u.ComplianceLevel)}
 		}
+	}
+	issuer, _, signsIn := strings.Cut(id, "#")
+	switch {
+	case p.ID != id || strings.HasPrefix(id, SourceCertificate+":"):
+	case !signsIn:
+		return nil, fmt.Errorf("no token is named %s; somebody who signs in is ISSUER#SUBJECT, and a certificate is %s:NAME", id, SourceCertificate)
+	case !slices.ContainsFunc(l.Auth.Issuers, func(i identity.Issuer) bool { return i.Issuer == issuer }):
+		return nil, fmt.Errorf("%s is none of auth.issuers", issuer)
 	}
 	one := *l
 	if of := l.ProfileOf(p); of == nil && len(l.Profiles) > 0 {
@@ -92,6 +102,24 @@ func parseUIDs(text string) []int {
 		return nil
 	}
 	return []int{int(first), int(last)}
+}
+
+// knownUser returns a user or group of this machine whose ID is in a range.
+func knownUser(text string) string {
+	users := parseUIDs(text)
+	for _, file := range []string{"/etc/passwd", "/etc/group"} {
+		all, _ := os.ReadFile(file)
+		for line := range strings.Lines(string(all)) {
+			fields := strings.Split(line, ":")
+			if len(fields) < 3 || users == nil {
+				continue
+			}
+			if id, err := strconv.Atoi(fields[2]); err == nil && users[0] <= id && id <= users[1] {
+				return fields[0]
+			}
+		}
+	}
+	return ""
 }
 
 func checkUIDs(text string) error {

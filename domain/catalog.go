@@ -117,7 +117,7 @@ func (d Discovery) lists(s Session, tools []*Tool) []*Tool {
 	return few
 }
 
-func (o *Override) disabled() bool { return o.Enabled != nil && !*o.Enabled }
+func (o *Override) disabled() bool { return o != nil && o.Enabled != nil && !*o.Enabled }
 
 // Catalog is one state of everything the server offers, and of the settings it
 // is offered under. It is merged from what the sources offer, switched as a

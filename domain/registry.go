@@ -304,7 +304,7 @@ type sourceItems struct {
 // changed, the item is kept as it was, so that subscriptions to it go on.
 type offeredItem struct {
 	offered  item
-	override Override
+	override *Override // nil for one that says nothing
 	item     item
 	err      error // why the item is not valid
 }
@@ -341,8 +341,14 @@ func (s *sourceItems) override(r *Registry) {
 		if off, ok := r.switched[name]; ok && kind == KindTool {
 			o.Enabled = new(!off)
 		}
-		if it.item == nil || !reflect.DeepEqual(it.override, o) {
-			it.override, it.item = o, it.offered.with(o)
+		var set *Override
+		if !reflect.ValueOf(o).IsZero() {
+			set = &o
+		}
+		if it.item == nil || !reflect.DeepEqual(it.override, set) {
+			if it.override, it.item = set, it.offered; set != nil {
+				it.item = it.offered.with(o)
+			}
 			it.err = it.item.check()
 		}
 	}

@@ -33,7 +33,7 @@ type Tool struct {
 
 	Groups          []string      // principals in any of these may call it; empty means everyone
 	RatePerMinute   int           // calls of it by one principal; 0 for no limit but that of all
-	Cost            int64         // units that a call takes of what a principal may use in a day
+	Cost            *int64        // see Units
 	Scopes          []string      // credentials that are not good for everything need all of these
 	ComplianceLevel string        // level the tool's data has; empty means unset
 	Timeout         time.Duration // zero means the executor's default
@@ -150,6 +150,14 @@ func validName(name string) bool {
 
 func (t *Tool) kind() (Kind, string) { return KindTool, t.Name }
 
+// Units returns how many units a call takes of what a principal may use in a day.
+func (t *Tool) Units() int64 {
+	if t.Cost == nil {
+		return 1
+	}
+	return *t.Cost
+}
+
 func (t *Tool) ids() (string, string) { return t.Name, t.Name }
 
 func (t *Tool) with(o Override) item {
@@ -163,10 +171,7 @@ func (t *Tool) with(o Override) item {
 	if o.Scopes != nil {
 		t.Scopes = o.Scopes
 	}
-	t.RatePerMinute, t.Cost = o.RatePerMinute, 1
-	if o.Cost != nil {
-		t.Cost = *o.Cost
-	}
+	t.RatePerMinute, t.Cost = o.RatePerMinute, o.Cost
 	if o.ComplianceLevel != "" {
 		t.ComplianceLevel = o.ComplianceLevel
 	}

@@ -24,7 +24,7 @@ import (
 type Commands struct {
 	kernel    *Kernel
 	owner     Owner
-	policy    Policy
+	policy    *Policy
 	lists     ToolPolicy
 	access    access
 	around    func() *surroundings
@@ -70,12 +70,12 @@ func (e *DeniedError) Error() string {
 // any, what checks commands is made when the first one comes. The error
 // says also what the policy requires of the kernel and cannot have.
 func (s *Sandbox) newCommands(o Owner, files func() *protectedFiles) (*Commands, error) {
-	held, p := Capabilities{s, o}, s.policy
+	held, p := Capabilities{s, o}, &s.policy
 	c := &Commands{
 		kernel: s.kernel, owner: o, policy: p, lists: p.commandLists(o), protected: files,
 		access: access{held.guard(reading), held.guard(writing), s.kernel.scratch},
 	}
-	c.around = sync.OnceValue(func() *surroundings { return newSurroundings(p, o, c.programLists(), c.access) })
+	c.around = sync.OnceValue(func() *surroundings { return newSurroundings(*p, o, c.programLists(), c.access) })
 	c.scope = sync.OnceValue(func() *scope { return &scope{policy: p, files: c.access, around: c.around()} })
 	var err error
 	if c.reachable, err = p.reachable(); err != nil {
@@ -124,7 +124,7 @@ func (c *Commands) With(programs, dirs []string) (*Commands, error) {
 	if len(dirs) > 0 {
 		p := c.policy
 		p.Roots = union(p.Roots, dirs) // where protected files are looked for
-		more.protected = sync.OnceValue(func() *protectedFiles { return newProtectedFiles(p, c.access.reads) })
+		more.protected = sync.OnceValue(func() *protectedFiles { return newProtectedFiles(*p, c.access.reads) })
 	}
 	return more, more.complete()
 }

@@ -19,7 +19,7 @@ import (
 // A confinement is what policy allows the commands of a tool, in the terms of the kernel.
 type confinement struct {
 	kernel *Kernel
-	policy Policy
+	policy *Policy
 	owner  Owner
 	lists  programs.Lists
 	access access

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/toolserver/toolserver/sandbox/netguard"
@@ -28,11 +30,20 @@ type Fetcher struct {
 // either may end in a port, without which it stands for all.
 type hostPolicy struct {
 	tool        string
-	ask         bool // a person may allow a host that is not in allow
-	guard       *netguard.Guard
-	client      *http.Client // with the connections that were made under the policy
-	allow, deny []string     // allow is nil if any host is allowed
-	lists       string       // the same for the same lists
+	ask         bool     // a person may allow a host that is not in allow
+	allow, deny []string // allow is nil if any host is allowed
+	open        []netguard.Host
+	proxy       *url.URL // nil for none
+
+	connecting sync.Once
+	connection atomic.Pointer[connection]
+}
+
+// connection is what requests are sent with under a policy. It is made for the first.
+type connection struct {
+	guard  *netguard.Guard
+	client *http.Client // with the connections that were made under the policy
+	lists  string       // the same for the same lists
 }
 
 // HostError says that a list keeps a tool from a host.
@@ -80,7 +91,7 @@ func newHostPolicies(p Policy) (map[string]*hostPolicy, error) {
 				return nil, err
 			}
 		}
-		h.connect(slices.Concat(own, everyone), proxy)
+		h.open, h.proxy = slices.Concat(own, everyone), proxy
 		all[o.Tool] = h
 	}
 	return all, nil
@@ -134,21 +145,30 @@ func (p *Policy) proxy() (*url.URL, error) {
 	return u, nil
 }
 
-// connect makes the client of the owner, which goes by the addresses that hosts lead to:
-// those that are open, and those in the list of denied hosts. A proxy of nil is none.
-func (h *hostPolicy) connect(open []netguard.Host, proxy *url.URL) *hostPolicy {
-	var denied []netguard.Host
-	for _, entry := range h.deny {
-		if host, err := netguard.ParseHost(entry); err == nil { // not *
-			denied = append(denied, host)
+// connected returns the client of the owner, which goes by the addresses that hosts lead to:
+// those that are open, and those in the list of denied hosts.
+func (h *hostPolicy) connected() *connection {
+	h.connecting.Do(func() {
+		var denied []netguard.Host
+		for _, entry := range h.deny {
+			if host, err := netguard.ParseHost(entry); err == nil { // not *
+				denied = append(denied, host)
+			}
 		}
-	}
-	h.guard = netguard.New(netguard.Options{
-		Open: open, Denied: denied, DeniedBy: netguard.Rule(h.denies()), Proxy: proxy, Setting: "tools." + h.tool + ".private_hosts",
+		guard := netguard.New(netguard.Options{
+			Open: h.open, Denied: denied, DeniedBy: netguard.Rule(h.denies()), Proxy: h.proxy, Setting: "tools." + h.tool + ".private_hosts",
+		})
+		lists := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", h.open, h.allow, h.deny))
+		h.connection.Store(&connection{guard, guard.Client(), hex.EncodeToString(lists[:])})
 	})
-	h.client = h.guard.Client()
-	h.lists = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %q %q", open, h.allow, h.deny)))
-	return h
+	return h.connection.Load()
+}
+
+// closeIdle closes the connections that no request uses.
+func (h *hostPolicy) closeIdle() {
+	if c := h.connection.Load(); c != nil {
+		c.client.CloseIdleConnections()
+	}
 }
 
 // denies names the list of denied hosts.
@@ -220,7 +240,7 @@ func (f *Fetcher) policy() *hostPolicy {
 	if policies := f.network.Load(); policies != nil && (*policies)[f.tool] != nil {
 		return (*policies)[f.tool]
 	}
-	return (&hostPolicy{tool: f.tool, allow: []string{}}).connect(nil, nil)
+	return &hostPolicy{tool: f.tool, allow: []string{}}
 }
 
 // RoundTrip sends a request under the policy in force.
@@ -232,15 +252,15 @@ func (f *Fetcher) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	return h.client.Transport.RoundTrip(req)
+	return h.connected().client.Transport.RoundTrip(req)
 }
 
 // CloseIdleConnections is called by [http.Client.CloseIdleConnections].
-func (f *Fetcher) CloseIdleConnections() { f.policy().client.CloseIdleConnections() }
+func (f *Fetcher) CloseIdleConnections() { f.policy().closeIdle() }
 
 // Client returns a client that follows no redirects; see [netguard.Guard.Client].
 func (f *Fetcher) Client() *http.Client {
-	return &http.Client{Transport: f, CheckRedirect: f.policy().client.CheckRedirect}
+	return &http.Client{Transport: f, CheckRedirect: f.policy().connected().client.CheckRedirect}
 }
 
 // maxServerIdle is how many connections to a server are kept: as many calls at a time are
@@ -269,17 +289,19 @@ func (c Capabilities) ServerClient(u *url.URL) *http.Client {
 
 // ExplicitlyAllowed reports whether the policy lists the host of a URL as one that may
 // be reached although it is private.
-func (f *Fetcher) ExplicitlyAllowed(u *url.URL) bool { return f.policy().guard.ExplicitlyAllowed(u) }
+func (f *Fetcher) ExplicitlyAllowed(u *url.URL) bool {
+	return f.policy().connected().guard.ExplicitlyAllowed(u)
+}
 
 // Lists identifies the lists of the policy in force: what was fetched under others may lie at an address that they deny.
-func (f *Fetcher) Lists() string { return f.policy().lists }
+func (f *Fetcher) Lists() string { return f.policy().connected().lists }
 
 // CheckURL decides on a URL before a request, as far as that is possible before
 // its host is resolved, and makes its host canonical. The error is a [*HostError],
 // a [*netguard.DeniedError] or a [*netguard.InvalidURLError].
 func (f *Fetcher) CheckURL(ctx context.Context, u *url.URL) error {
 	h := f.policy()
-	if err := h.guard.CheckURL(u); err != nil {
+	if err := h.connected().guard.CheckURL(u); err != nil {
 		return err
 	}
 	return h.check(ctx, u)
@@ -296,7 +318,7 @@ type network struct {
 func (n *network) apply(policies *map[string]*hostPolicy) {
 	if old := n.Swap(policies); old != nil && old != policies { // those of the first policy are there already
 		for _, h := range *old {
-			h.client.CloseIdleConnections()
+			h.closeIdle()
 		}
 	}
 }

@@ -13,7 +13,7 @@ func TestDiskBound(t *testing.T) {
 	k := NewKernel(nil)
 	t.Cleanup(func() { _ = k.Close() })
 	bound := func(limit int64) int64 {
-		c := &Commands{kernel: k, policy: Policy{WorkingDirectory: "/", Settings: Settings{Limits: Limits{Disk: limit}}}}
+		c := &Commands{kernel: k, policy: &Policy{WorkingDirectory: "/", Settings: Settings{Limits: Limits{Disk: limit}}}}
 		return c.bounds().Disk
 	}
 	if got := bound(100 << 20); got != 100<<20 {

@@ -84,7 +84,7 @@ func (p *Processes) Start(ctx context.Context, req ProcessRequest) (*process.Chi
 // that it is given, writes to its pipes only, and has no network.
 type Filters struct {
 	kernel *Kernel // nil if its owner declares none
-	policy Policy
+	policy *Policy
 	owner  Owner
 	denied []string // paths
 }
@@ -114,7 +114,7 @@ func (c Capabilities) Filters() *Filters {
 	if len(c.owner.Filters) == 0 || c.sandbox.kernel.runner == nil {
 		return &Filters{owner: c.owner}
 	}
-	return &Filters{c.sandbox.kernel, c.sandbox.policy, c.owner, c.guard(reading).DeniedPaths()}
+	return &Filters{c.sandbox.kernel, &c.sandbox.policy, c.owner, c.guard(reading).DeniedPaths()}
 }
 
 // Run runs a filter to its end. The error is a [*MissingProgramError], a [*DeniedError] or one

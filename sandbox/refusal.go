@@ -58,7 +58,7 @@ var reachable = map[confine.Network]string{
 // Refusals say why the kernel, or policy, stopped something of a command.
 type Refusals struct {
 	*commandFiles
-	policy Policy
+	policy *Policy
 	owner  Owner
 	bounds func() process.Bounds
 }

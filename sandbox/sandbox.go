@@ -118,7 +118,7 @@ func (c Capabilities) guard(u use) *pathguard.Guard {
 
 // Reader returns the files that the owner may read.
 func (c Capabilities) Reader() *Reader {
-	p, k, g := c.sandbox.policy, c.sandbox.kernel, c.guard(reading)
+	p, k, g := &c.sandbox.policy, c.sandbox.kernel, c.guard(reading)
 	i := slices.IndexFunc(p.Owners, func(o Owner) bool { return o.Runs != "" })
 	if !p.TemporaryFiles || i < 0 || g == c.sandbox.nothing {
 		return &Reader{g}

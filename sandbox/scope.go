@@ -36,7 +36,7 @@ func ofSystem() []string {
 // and roots: what every user of the machine may read of the system, what the
 // programs in PATH are installed in, and what tool chains are set up by.
 type scope struct {
-	policy Policy
+	policy *Policy
 	files  access
 	around *surroundings
 	more   []string // directories of programs that configuration starts

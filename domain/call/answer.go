@@ -138,7 +138,7 @@ func (c *Call) record(result *domain.ToolResult, failed *domain.Error, err error
 		}
 	}
 	if c.Tool != nil && rec.Code != domain.CodeRateLimited {
-		rec.Units = c.Tool.Cost
+		rec.Units = c.Tool.Units()
 	}
 	c.noteRefusals(result, failed)
 	c.exec.keep(rec)

@@ -42,7 +42,7 @@ func (t fileTool) append(ctx context.Context, in appendInput) (domain.ToolResult
 	if err != nil {
 		return t.appendFailure(in.Path, err)
 	}
-	unlock, err := t.writing.lock(ctx, info.Real)
+	unlock, err := t.writing().lock(ctx, info.Real)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}

@@ -105,7 +105,7 @@ func (t fileTool) copyTo(ctx context.Context, in placeInput, keeps bool) (*copyi
 }
 
 func (c *copying) file(f *pathguard.File) error {
-	lock, free := c.writing.held(c.ctx)
+	lock, free := c.writing().held(c.ctx)
 	defer free()
 	o := pathguard.ReplaceOptions{CreateDirs: c.createsDirs(), NoReplace: !c.in.Overwrite, Perm: f.Info.Mode.Perm(), Before: lock}
 	if c.keeps {
@@ -188,7 +188,7 @@ func (c *copying) tree(from *tree) error {
 	if c.left > 0 {
 		c.notes.add("%d %s not copied: %s", c.left, plural("entry", c.left), strings.Join(c.examples, ", "))
 	}
-	lock, free := c.writing.held(c.ctx)
+	lock, free := c.writing().held(c.ctx)
 	defer free()
 	return made.Commit(from.Info.Mode, lock)
 }

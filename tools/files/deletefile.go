@@ -36,7 +36,7 @@ func deleteFile(t fileTool) domain.Tool {
 }
 
 func (t fileTool) delete(ctx context.Context, in deleteInput) (domain.ToolResult, error) {
-	lock, free := t.writing.held(ctx)
+	lock, free := t.writing().held(ctx)
 	defer free()
 	track := newProgress(ctx, "deleted")
 	err := t.writes.Remove(ctx, in.Path, in.Recursive, lock, track.step)

@@ -64,7 +64,7 @@ func (t fileTool) edit(ctx context.Context, in editInput) (domain.ToolResult, er
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	unlock, err := t.writing.lock(ctx, info.Real)
+	unlock, err := t.writing().lock(ctx, info.Real)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}

@@ -11,6 +11,7 @@ package files
 import (
 	"context"
 	_ "embed"
+	"sync"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/sandbox"
@@ -105,7 +106,7 @@ type toolset struct {
 	work     string            // where relative paths start
 	listed   *sandbox.Reader   // which names failures may show: those of list_directory
 	shell    *sandbox.Commands // that failures may suggest: those of bash
-	writing  *pathLocks        // by real path
+	writing  func() *pathLocks // by real path
 }
 
 func newToolset(from declare.From[Options]) (*toolset, error) {
@@ -116,7 +117,7 @@ func newToolset(from declare.From[Options]) (*toolset, error) {
 	o.MaxChars = max(o.MaxChars, minChars)
 	return &toolset{
 		options: o, settings: from.Settings, work: s.WorkingDirectory(),
-		listed: s.For(ListDirectory).Reader(), shell: s.For(bash).Commands(), writing: newPathLocks(),
+		listed: s.For(ListDirectory).Reader(), shell: s.For(bash).Commands(), writing: sync.OnceValue(newPathLocks),
 	}, nil
 }
 

@@ -37,7 +37,7 @@ func (t fileTool) move(ctx context.Context, in placeInput) (domain.ToolResult, e
 	replaced, err := t.writes.Move(ctx, t.reads, in.Source, in.Destination, pathguard.MoveOptions{
 		Overwrite: in.Overwrite, CreateDirs: t.createsDirs(),
 		Before: func(from, to string) error {
-			free, err := t.writing.lock(ctx, from, to)
+			free, err := t.writing().lock(ctx, from, to)
 			if err == nil {
 				unlock = free
 			}

@@ -60,7 +60,7 @@ func (t fileTool) upload(ctx context.Context, in uploadInput) (domain.ToolResult
 		return domain.ToolResult{}, err
 	}
 	defer content.Close()
-	lock, free := t.writing.held(ctx)
+	lock, free := t.writing().held(ctx)
 	defer free()
 	created, err := t.writes.Fill(in.Path, func(f *os.File) error {
 		track := newProgress(ctx, "written")

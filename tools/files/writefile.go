@@ -87,7 +87,7 @@ func (t fileTool) write(ctx context.Context, in writeInput) (domain.ToolResult, 
 		return domain.Failure("invalid_path", in.Path+" ends in a separator, so it names a directory and no file",
 			"Add the name of the file; missing directories are created with create_dirs=true."), nil
 	}
-	lock, free := t.writing.held(ctx)
+	lock, free := t.writing().held(ctx)
 	defer free()
 	created, err := t.writes.Replace(in.Path, content, pathguard.ReplaceOptions{CreateDirs: in.CreateDirs, NoReplace: in.OnConflict == "error", Before: lock})
 	if err != nil {

@@ -35,7 +35,7 @@ func (j *journal) ready(p domain.Principal, t *domain.Tool, most int64) error {
 		}
 	}
 	counter := j.usage.Load()
-	if counter == nil || most == 0 || t == nil || counter.Units(p.ID)+t.Cost <= most {
+	if counter == nil || most == 0 || t == nil || counter.Units(p.ID)+t.Units() <= most {
 		return nil
 	}
 	now := time.Now().UTC()
@@ -43,7 +43,7 @@ func (j *journal) ready(p domain.Principal, t *domain.Tool, most int64) error {
 	return &domain.Error{
 		Code: domain.CodeRateLimited, Hint: "Do without it until then, or ask the operator for more.",
 		Message: fmt.Sprintf("%s takes %d of the %d units a day that you may use, and %d are used; there are new ones at midnight UTC",
-			t.Name, t.Cost, most, counter.Units(p.ID)),
+			t.Name, t.Units(), most, counter.Units(p.ID)),
 		Data: map[string]any{"reason": "quota", "retryAfterMs": wait.Milliseconds(), "limit": most},
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
 	"github.com/toolserver/toolserver/audit"
 	"github.com/toolserver/toolserver/config"
@@ -185,7 +184,9 @@ func (auth *authenticator) revoke(before *state) {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(all))) {
 		if !auth.knows(id) {
 			served.Revoke(id)
-			auth.app.journal.auditEvent(audit.Revoked, id, nil)
+			if !strings.HasPrefix(id, domain.PrincipalID(config.SourceUser, "")) { // who is on this machine
+				auth.app.journal.auditEvent(audit.Revoked, id, nil)
+			}
 		}
 	}
 }
@@ -217,6 +218,7 @@ type refusals struct {
 	attempts  int
 	logged    int
 	addresses map[string]int // attempts by address
+	asking    map[string]bool
 	closed    bool
 }
 
@@ -228,8 +230,16 @@ func (r *refusals) note(address string, c *server.Challenge) {
 		return
 	}
 	if r.window == nil {
-		r.attempts, r.logged, r.addresses = 0, 0, map[string]int{}
+		r.attempts, r.logged, r.addresses, r.asking = 0, 0, map[string]int{}, map[string]bool{}
 		r.window = time.AfterFunc(refusalsWindow, r.end)
+	}
+	said := []zap.Field{zap.String("address", address), zap.String("reason", cmp.Or(c.Detail, c.Description))}
+	if c.Error == "" { // clients ask like that what the server requires
+		if !r.asking[address] && len(r.asking) < refusalsLogged {
+			r.asking[address] = true
+			r.log.Info("authentication failed", said...)
+		}
+		return
 	}
 	r.attempts++
 	if n := r.addresses[address]; n > 0 || len(r.addresses) < refusalsAddresses {
@@ -242,11 +252,7 @@ func (r *refusals) note(address string, c *server.Challenge) {
 	if r.audit != nil {
 		r.audit(address, 1, c)
 	}
-	level := zapcore.WarnLevel
-	if c.Error == "" {
-		level = zapcore.InfoLevel // clients ask like that what the server requires
-	}
-	r.log.Log(level, "authentication failed", zap.String("address", address), zap.String("reason", cmp.Or(c.Detail, c.Description)))
+	r.log.Warn("authentication failed", said...)
 }
 
 // end logs the attempts of a window that were not logged.
