@@ -246,7 +246,7 @@ func (l *Loaded) checkProfiles() (all []error) {
 			mistake(i, ".name", "is that of another profile, too")
 		case p.Shared && own, !p.Shared && !own:
 			mistake(i, "", "set either shared: true, and all of the profile use one workspace, or a working_directory with %s in it", whose)
-		case p.Shared && !reflect.DeepEqual(*p, Profile{Name: p.Name, Groups: p.Groups, Shared: true, ToolSections: p.ToolSections}) || p.Shared && len(p.ToolSections) > 0:
+		case p.Shared && !reflect.DeepEqual(*p, Profile{Name: p.Name, Groups: p.Groups, Shared: true}):
 			mistake(i, "", "with shared: true its people work as the configuration says, and it has no settings of its own; "+
 				"to keep a tool from some of them, set the groups of the tool")
 		case own && (err != nil || !info.IsDir()):

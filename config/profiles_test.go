@@ -34,6 +34,7 @@ func TestProfiles(t *testing.T) {
 		each + ", roots: [WORK]}]":                                                            "into each other's files",
 		each + ", tools: {write_file: {allowed_paths: [WORK]}}}]":                             "into each other's files",
 		each + ", groups: [x]}, {name: b, working_directory: 'WORK/{principal}'}]":            "",
+		"profiles: [{name: a, shared: true, tools: {bash: {enabled: false}}}]":                "no settings of its own",
 		each + "}, {name: a, shared: true}]":                                                  "that of another profile",
 		"profiles: [{name: a, working_directory: '/nowhere/at/all/{principal}'}]":             "has to be there",
 		"server: {public_url: https://x.example.com}\nauth: {issuers: [{issuer: https://i}]}": "need a workspace each",

@@ -126,7 +126,7 @@ func unset(v, over reflect.Value, t *structschema.Type, r structschema.Rules) bo
 	switch {
 	case !v.IsZero() || over.IsValid() && !over.IsZero():
 		return false
-	case !over.IsValid() && t.Kind != structschema.Struct:
+	case !over.IsValid() && (t.Kind != structschema.Struct || t.Short != nil):
 		return true
 	}
 	return t.Elem != nil || t.Kind == structschema.String || t.Kind == structschema.Text || !r.Allows(t, v)

@@ -17,7 +17,8 @@ func TestExplainAs(t *testing.T) {
 	work := t.TempDir()
 	o.file("c.yaml", fmt.Sprintf(`working_directory: .
 state_directory: %s
-server: {tokens: [{name: ann, groups: [eng], hash: "sha256:%064d"}, %s]}
+server: {tokens: [{name: ann, groups: [eng], hash: "sha256:%064d"}, %s], public_url: https://tools.example.com}
+auth: {issuers: [{issuer: https://id.example.com}]}
 users: {dan: {groups: [ops]}}
 tools: {echo: {groups: [ops]}}
 profiles:
@@ -39,6 +40,8 @@ profiles:
 		{[]string{"--as", "dan", "write_file", "x", "y"}, 0, o.dir + "/x"},
 		{[]string{"--as", "https://id.example.com#248289", "--groups", "eng", "write_file", "x", "y"}, 0, work + "/248289-"},
 		{[]string{"--as", "https://id.example.com#1", "bash", "ls"}, 2, "is in no profile"},
+		{[]string{"--as", "nobody", "bash", "ls"}, 2, "no token is named nobody"},
+		{[]string{"--as", "https://other.example.com#1", "bash", "ls"}, 2, "none of auth.issuers"},
 		{[]string{"--groups", "ops", "bash", "ls"}, 2, "--groups says which groups --as is in"},
 	} {
 		out, said, code := o.run(append([]string{"explain", "-c", "c.yaml"}, test.args...)...)

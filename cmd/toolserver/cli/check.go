@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolserver/toolserver/audit"
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/cmd/toolserver/logging"
 	"github.com/toolserver/toolserver/cmd/toolserver/record"
@@ -143,6 +144,24 @@ func (r *checkReport) serving(cfg *config.Loaded) {
 		r.line(false, "tls", err.Error())
 	case cert != nil:
 		r.line(true, "tls", fmt.Sprintf("%s, valid until %s", cfg.Server.TLS.Cert, cert.Leaf.NotAfter.Format(time.DateOnly)))
+	}
+	if file := cfg.Audit.File; file != "" {
+		_, err := os.Stat(filepath.Dir(file))
+		key := cfg.Audit.Key
+		if err != nil {
+			err = cfg.Mistake("audit.file", "%v", err)
+		} else if text, failed := os.ReadFile(key); key != "" {
+			if failed == nil {
+				_, failed = audit.PublicKey(string(text))
+			}
+			if failed != nil {
+				err = cfg.Mistake("audit.key_file", "%v; toolserver audit key makes one", failed)
+			}
+		}
+		if err != nil {
+			file = err.Error()
+		}
+		r.line(err == nil, "audit", file)
 	}
 	if file := cfg.Logging.File; file != "" {
 		if err := logging.Check(file); err != nil {
