@@ -29,6 +29,7 @@ type Loaded struct {
 	size         int      // of the file
 	whole        bool     // the file ends with a newline
 	placeholders []string // of the command line, which are unset
+	within       string   // of a workspace: where its profile is in the file
 }
 
 // Overrides are what the command line says over the file.
@@ -340,7 +341,13 @@ func (l *Loaded) Mistake(key, format string, args ...any) error {
 
 // Line returns FILE:LINE of a setting; empty if the file does not have it, so that a default decides.
 func (l *Loaded) Line(s sandbox.Setting) string {
-	line := l.source.Line(s.Key, s.Entry)
+	line := 0
+	if l.within != "" {
+		line = l.source.Line(l.within+s.Key, s.Entry)
+	}
+	if line == 0 {
+		line = l.source.Line(s.Key, s.Entry)
+	}
 	if line == 0 {
 		return ""
 	}

@@ -90,6 +90,7 @@ func (l *Loaded) Workspace(p *Profile, id string) (*Loaded, error) {
 // workspace returns the configuration with what a profile says instead, for the directory of a principal.
 func (l *Loaded) workspace(p *Profile, directory string) *Loaded {
 	own := *l
+	own.within = fmt.Sprintf("profiles[%d].", slices.IndexFunc(l.Profiles, func(other Profile) bool { return other.Name == p.Name }))
 	theirs := expanded(reflect.ValueOf(*p), directory).Interface().(Profile)
 	overlay(reflect.ValueOf(&own.Config.WorkingDirectory).Elem(), reflect.ValueOf(theirs.WorkingDirectory))
 	overlay(reflect.ValueOf(&own.Config.Roots).Elem(), reflect.ValueOf(theirs.Roots))

@@ -22,6 +22,7 @@ import (
 // As returns the configuration as it holds over HTTP for somebody in groups, who is its user: the name of a token, with the groups of
 // that, too, or the ID of a principal.
 func As(l *Loaded, id string, groups []string) (*Loaded, error) {
+	id = strings.TrimPrefix(id, SourceToken+":")
 	p := domain.Principal{ID: id, Groups: groups}
 	u := User{groups, l.Principal(id).ComplianceLevel}
 	for _, t := range l.Server.Tokens {

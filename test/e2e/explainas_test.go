@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -51,5 +52,29 @@ profiles:
 	}
 	if made, err := os.ReadDir(work); err != nil || len(made) != 1 {
 		t.Errorf("explaining has made %v: %v", made, err)
+	}
+}
+
+// TestRefusalsInProfiles has the record name the line of the profile that decides, and says who answers for the call today.
+func TestRefusalsInProfiles(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	work := t.TempDir()
+	file := o.file("c.yaml", fmt.Sprintf("working_directory: .\nstate_directory: %s\n%sprofiles:\n- name: all\n  working_directory: '%s/{principal}'\n  tools:\n    bash: {denied_commands: [rm]}\n",
+		filepath.Join(t.TempDir(), "state"), withTokens("ann", "anns"), work))
+	s := launchHTTP(t, nil, binary(), "--config", file)
+	if said, err := s.tool(t.Context(), "anns", "bash", `{"command":"rm x"}`); err != nil || !strings.Contains(said, "rm x is denied") {
+		t.Fatal(said, err)
+	}
+	out, said, _ := o.run("log", "-c", file, "--denied", "--json")
+	id := regexp.MustCompile(`"id":\s*"([^"]+)"`).FindStringSubmatch(out)
+	if id == nil || !strings.Contains(out, file+":8") {
+		t.Fatalf("%s%s", out, said)
+	}
+	if out, said, code := o.run("log", "-c", file, "explain", id[1]); code != 0 || !strings.Contains(out, "toolserver explain --as 'token:ann'") {
+		t.Errorf("%d %s%s", code, out, said)
+	}
+	if out, said, _ := o.run("explain", "-c", file, "--as", "token:ann", "write_file", "x", "y"); !strings.Contains(out, "verdict:  allowed") {
+		t.Errorf("%s%s", out, said)
 	}
 }

@@ -205,6 +205,10 @@ func (g *globals) explainEntry(ctx context.Context, w io.Writer, a *app.App, id 
 			today = domain.Explanation{Reason: err.Error()}
 		}
 	}
+	elsewhere := e.Principal != a.User().ID && len(a.Config().Profiles) > 0
+	if elsewhere {
+		today = domain.Explanation{Reason: fmt.Sprintf("toolserver explain --as '%s', with their --groups, says what is decided on it in their profile", e.Principal)}
+	}
 	changes := []string{} // for each refusal
 	for _, r := range e.Refused {
 		changes = append(changes, smallestChange(r, &e, today.Path))
@@ -218,6 +222,9 @@ func (g *globals) explainEntry(ctx context.Context, w io.Writer, a *app.App, id 
 	}
 	verdict := "denied"
 	switch {
+	case elsewhere:
+		_, err = fmt.Fprintf(w, "today:    %s\n", call.Visible(today.Reason))
+		return err
 	case today.Allowed && today.Stopped != "":
 		verdict = "allowed by its text; the sandbox will stop it"
 	case today.Allowed:
