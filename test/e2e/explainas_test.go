@@ -66,11 +66,12 @@ func TestRefusalsInProfiles(t *testing.T) {
 	if said, err := s.tool(t.Context(), "anns", "bash", `{"command":"rm x"}`); err != nil || !strings.Contains(said, "rm x is denied") {
 		t.Fatal(said, err)
 	}
-	out, said, _ := o.run("log", "-c", file, "--denied", "--json")
-	id := regexp.MustCompile(`"id":\s*"([^"]+)"`).FindStringSubmatch(out)
-	if id == nil || !strings.Contains(out, file+":8") {
-		t.Fatalf("%s%s", out, said)
-	}
+	var id []string
+	eventually(t, "the record has it", func() bool {
+		out, _, _ := o.run("log", "-c", file, "--denied", "--json")
+		id = regexp.MustCompile(`"id":\s*"([^"]+)"`).FindStringSubmatch(out)
+		return id != nil && strings.Contains(out, file+":8")
+	})
 	if out, said, code := o.run("log", "-c", file, "explain", id[1]); code != 0 || !strings.Contains(out, "toolserver explain --as 'token:ann'") {
 		t.Errorf("%d %s%s", code, out, said)
 	}
