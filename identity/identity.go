@@ -26,6 +26,9 @@ const maxVerified = 10_000
 
 // Verifier says who has been given an access token. It is safe for concurrent use.
 type Verifier struct {
+	// Keys, if it is set before Start, is called when the keys of an issuer cannot be had, and with nil when they can be again.
+	Keys func(issuer string, err error)
+
 	settings Settings
 	resource string
 	issuers  []*issuer
@@ -52,6 +55,11 @@ func New(s Settings, resource string, client func(*url.URL) *http.Client, before
 			i.audiences = []string{resource}
 		}
 		i.keys = &keys{issuer: settings.Issuer, jwks: settings.JWKS, client: client, now: v.now, ending: ctx}
+		i.keys.told = func(err error) {
+			if v.Keys != nil {
+				v.Keys(settings.Issuer, err)
+			}
+		}
 		if before != nil {
 			if n := slices.IndexFunc(before.issuers, func(b *issuer) bool { return b.Issuer.Issuer == settings.Issuer && b.JWKS == settings.JWKS }); n >= 0 {
 				i.keys.take(before.issuers[n].keys)
@@ -82,10 +90,12 @@ func (v *Verifier) Close() { v.stop() }
 // Empty reports whether no token can be good.
 func (v *Verifier) Empty() bool { return len(v.issuers) == 0 }
 
-// Ready returns why some tokens cannot be verified, until all have been verifiable once.
+// Ready returns why some tokens cannot be verified, until all have been verifiable once. It has keys asked for that are missing: who is
+// not ready gets no requests that would.
 func (v *Verifier) Ready() error {
 	for _, i := range v.issuers {
 		if missing, _ := i.keys.state(); missing != nil {
+			i.keys.start()
 			return missing
 		}
 	}

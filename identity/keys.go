@@ -49,6 +49,7 @@ type keys struct {
 	now    func() time.Time
 	flight singleflight.Group
 	ending context.Context
+	told   func(error) // that they cannot be had, or can be again
 
 	mu      sync.Mutex
 	set     []jose.JSONWebKey
@@ -132,10 +133,14 @@ func (k *keys) ask() {
 	defer cancel()
 	set, age, err := k.fetch(ctx)
 	k.mu.Lock()
-	defer k.mu.Unlock()
+	changed := (k.failed == nil) != (err == nil)
 	k.asking = false
 	if k.failed = err; err == nil {
 		k.set, k.got, k.expires = set, now, now.Add(min(max(age, leastAge), mostAge))
+	}
+	k.mu.Unlock()
+	if changed && k.ending.Err() == nil {
+		k.told(err)
 	}
 }
 

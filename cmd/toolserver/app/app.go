@@ -271,7 +271,15 @@ func (a *App) verifier(cfg *config.Loaded) (v *identity.Verifier, other bool) {
 		}
 	}
 	client := func(u *url.URL) *http.Client { return a.now.Load().box.For(upstream.Owner).ServerClient(u) }
-	return identity.New(settings, cfg.Resource(), client, before), true
+	v = identity.New(settings, cfg.Resource(), client, before)
+	v.Keys = func(issuer string, err error) {
+		if err != nil {
+			a.journal.log.Warn("the keys of an issuer cannot be had", zap.String("issuer", issuer), zap.Error(err))
+		} else {
+			a.journal.log.Info("the keys of an issuer can be had again", zap.String("issuer", issuer))
+		}
+	}
+	return v, true
 }
 
 // protocol returns what of the protocol clients are offered: files by address only where there are addresses.
