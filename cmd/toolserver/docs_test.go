@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/sandbox/process"
 )
 
 // pages returns the pages of documentation, by path from the top.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/clients/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/clients/*.md", "docs/providers/*.md"} {
 		files, err := filepath.Glob(filepath.Join("../..", pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -77,6 +78,10 @@ func TestExampleConfigurations(t *testing.T) {
 			continue // they are of other programs
 		}
 		for _, m := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```").FindAllStringSubmatch(text, -1) {
+			if strings.Contains(m[1], "uid_range") && process.CheckUsers() != nil {
+				t.Logf("%s: the configuration with uid_range takes root", name)
+				continue
+			}
 			count++
 			dir := t.TempDir()
 			yaml := regexp.MustCompile(`/(home/me|srv)/(project|notes|data|base|work)`).ReplaceAllStringFunc(m[1], func(path string) string {

@@ -80,7 +80,7 @@ var elsewhere = map[*regexp.Regexp]string{
 func TestSnippets(t *testing.T) {
 	top := filepath.Join("..", "..")
 	var files []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/clients/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/clients/*.md", "docs/providers/*.md"} {
 		found, err := filepath.Glob(filepath.Join(top, pattern))
 		must(t, err)
 		files = append(files, found...)
