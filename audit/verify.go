@@ -232,7 +232,10 @@ func (c *chain) read(line []byte) (problem string) {
 	case e.Sequence <= c.Last:
 		return fmt.Sprintf("reordered: entry %d follows entry %d", e.Sequence, c.Last)
 	case !follows:
-		return "changed: the line before it is not the one that it followed"
+		if c.line > 1 {
+			return fmt.Sprintf("changed: line %d is not the one that this one followed", c.line-1)
+		}
+		return "changed: the file before does not end with the line that this one followed"
 	}
 	if c.cut {
 		c.cut = false

@@ -216,7 +216,7 @@ func makePrivate(dir, below string, user int) error {
 		return fmt.Errorf("the workspace cannot be used: %w", err)
 	case !info.IsDir() || info.Mode().Perm()&0o077 != 0 || osfile.Of(info).UID != owner:
 		return fmt.Errorf("the workspace %s cannot be used: it has to be a directory of the user with the ID %d that nobody else gets into (mode 0700), "+
-			"with all that is in it", dir, owner)
+			"with all that is in it: chown -R %[2]d:%[2]d %[1]s", dir, owner)
 	}
 	made, err := pathguard.New(dir, pathguard.Rules{Allow: []string{dir}, Owner: user})
 	if err == nil {

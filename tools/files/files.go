@@ -58,7 +58,7 @@ func Family() declare.Family[Options, *toolset] {
 	byAddress := func(e declare.Entry[*toolset]) declare.Entry[*toolset] {
 		e.Lacks = func(s *toolset) string {
 			if s.options.NoTransfers {
-				return "needs a server over HTTP with protocol.experimental and protocol.extensions.files, which sends files by address"
+				return "needs a server over HTTP, with server.public_url, or protocol.experimental for clients that send files by address"
 			}
 			return ""
 		}
