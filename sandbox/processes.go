@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,7 +52,11 @@ func (p *Processes) Start(ctx context.Context, req ProcessRequest) (*process.Chi
 	s := process.Spec{Argv: req.Argv, Dir: cmp.Or(req.Dir, c.policy.WorkingDirectory), Bounds: c.bounds(), User: c.policy.User}
 	s.Bounds.Disk = 0 // what it writes adds up as long as it runs
 	if req.Unconfined {
-		s.Env = process.MinimalEnv(req.Env)
+		variables := map[string]string{}
+		if maps.Copy(variables, req.Env); s.User != 0 {
+			c.policy.takeHome(variables)
+		}
+		s.Env = process.MinimalEnv(variables)
 		return c.kernel.children.Start(ctx, s, req.Stderr)
 	}
 	if filepath.IsAbs(req.Argv[0]) {

@@ -39,9 +39,8 @@ func newSurroundings(p Policy, o Owner, lists programs.Lists, files access) *sur
 		if s.presets = p.Settings.Presets; s.presets == nil {
 			s.presets = programs.PresetsOf(lists)
 		}
-		if p.User != 0 { // who cannot use the home directory of the server, nor programs in it
-			s.variables["HOME"], s.variables["USER"] = p.WorkingDirectory, strconv.Itoa(p.User)
-			s.variables["PATH"] = strings.Join(slices.DeleteFunc(s.path(), closed), string(filepath.ListSeparator))
+		if p.User != 0 {
+			p.takeHome(s.variables)
 			s.env = process.MinimalEnv(s.variables)
 		} else if s.kept = scratch.NewCaches(pathguard.Real(p.WorkingDirectory), files.theirs); s.kept != nil {
 			s.caches = s.kept.Path
@@ -60,6 +59,17 @@ func newSurroundings(p Policy, o Owner, lists programs.Lists, files access) *sur
 	}
 	s.env = process.MinimalEnv(s.variables)
 	return s
+}
+
+// takeHome sets variables for a user who cannot use the home directory of the server, nor programs in it.
+func (p Policy) takeHome(variables map[string]string) {
+	dirs := slices.DeleteFunc(filepath.SplitList(process.LookupEnv(process.MinimalEnv(variables), "PATH")), closed)
+	path := strings.Join(dirs, string(filepath.ListSeparator))
+	for name, value := range map[string]string{"HOME": p.WorkingDirectory, "USER": strconv.Itoa(p.User), "PATH": path} {
+		if variables[name] == "" {
+			variables[name] = value
+		}
+	}
 }
 
 // closed reports whether a directory, or one above it, lets in nobody but its owner and group.

@@ -99,7 +99,14 @@ func TestUserIDs(t *testing.T) {
 			t.Errorf("files of others: %s", said)
 		}
 		for _, tool := range []string{"own__env", "loose__env"} {
-			eventually(t, tool+" answers", func() bool { return strings.HasSuffix(call(p.c, tool, "{}"), "<nil>") })
+			said := ""
+			eventually(t, tool+" answers", func() bool {
+				said = call(p.c, tool, "{}")
+				return strings.HasSuffix(said, "<nil>")
+			})
+			if !regexp.MustCompile(`HOME=` + work + `/\w+-\w+/project\b`).MatchString(said) || !strings.Contains(said, "USER="+p.user) {
+				t.Errorf("the environment of %s is %s", tool, said)
+			}
 		}
 	}
 	users := map[string]int{}
