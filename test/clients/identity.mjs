@@ -9,7 +9,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, readdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -369,6 +369,15 @@ async function introspection(report, { world, port, idp, resource }) {
   });
   await server.stop();
   group.close();
+}
+
+// withoutUsers returns why this machine cannot give people user IDs; it takes root, with some capabilities.
+async function withoutUsers(world, range) {
+  await chmod(world.root, 0o711); // they have to get into their directories
+  const file = join(world.root, 'users.yaml');
+  await writeFile(file, JSON.stringify({ working_directory: world.work, profiles: [{ name: 'each', working_directory: join(world.root, '{principal}'), uid_range: range.join('-') }] }));
+  const { stdout } = await promisify(execFile)(binary, ['check', '--config', file], { env: world.env }).catch((error) => error);
+  return /uid_range: cannot be used: .*/.exec(stdout)?.[0];
 }
 
 // people have one name at two issuers, and one more has a token of that name: each is alone, with a user ID of their own or without.
@@ -744,7 +753,8 @@ async function main() {
     await proofs(report, { world, port, provider });
     await connecting(report, { world, port, provider });
     for (const range of [undefined, [300_000, 300_099]]) {
-      if (range && process.getuid() !== 0) console.log('not root: people have no user IDs of their own');
+      const why = range && await withoutUsers(world, range);
+      if (why) console.log(`people have no user IDs of their own: ${why}`);
       else await people(report, { world, port, provider, resource }, range);
     }
     await outages(report, { world, port, idp, resource, provider });
