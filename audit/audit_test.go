@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // begin starts a record with a key, and returns how to verify it.
@@ -229,4 +231,22 @@ func BenchmarkVerify(b *testing.B) {
 		}
 		b.ReportMetric(float64(v.Entries), "entries")
 	}
+}
+
+// TestBusy has somebody write so often that there is no pause: checkpoints come in time all the same.
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, s, _ := begin(t, func(s *Settings) { s.Checkpoint = time.Second })
+		for range 500 {
+			if err := l.Write(Entry{Type: Begin}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(syncPause / 5)
+		}
+		text, err := os.ReadFile(s.File)
+		if n := bytes.Count(text, []byte(`"type":"checkpoint"`)); err != nil || n < 3 {
+			t.Errorf("%d checkpoints in five seconds: %v", n, err)
+		}
+		l.Close()
+	})
 }

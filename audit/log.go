@@ -215,7 +215,7 @@ func (l *Log) Write(e Entry) error {
 	return nil
 }
 
-func (l *Log) send(w waiting) error {
+func (l *Log) send(w waiting) (err error) {
 	w.entry.Time = time.Now().UTC().Format(time.RFC3339Nano)
 	select {
 	case l.entries <- w:
@@ -225,19 +225,20 @@ func (l *Log) send(w waiting) error {
 		select {
 		case l.entries <- w:
 		case <-l.done:
-			l.dropped.Add(1)
-			return ErrUnavailable
+			err = ErrUnavailable
 		case <-timer.C:
-			l.dropped.Add(1)
-			return ErrUnavailable
+			err = ErrUnavailable
 		}
 	}
-	if w.written != nil || l.settings.Sync == "each" || len(l.entries) > maxWaiting/2 {
+	switch {
+	case err != nil:
+		l.dropped.Add(1)
+	case w.written != nil, l.settings.Sync == "each", len(l.entries) > maxWaiting/2:
 		signal(l.urgent)
-	} else if !l.told.Swap(true) {
+	case !l.told.Swap(true):
 		signal(l.first)
 	}
-	return nil
+	return err
 }
 
 func signal(c chan struct{}) {
@@ -306,15 +307,23 @@ func (l *Log) open() (detail string, err error) {
 // write writes entries until the log is closed: at once if somebody waits for one, and else all of a while together, which costs a call less.
 func (l *Log) write() {
 	defer close(l.done)
-	due := time.NewTimer(l.settings.Checkpoint)
+	due, at := time.NewTimer(l.settings.Checkpoint), time.Now().Add(l.settings.Checkpoint)
+	within := func(d time.Duration) { // who writes again and again does not put it off
+		if then := time.Now().Add(d); then.Before(at) {
+			at = then
+			due.Reset(d)
+		}
+	}
 	for {
 		select {
 		case <-l.first:
-			due.Reset(syncPause)
+			within(syncPause)
 			continue
 		case <-l.urgent:
 			l.batch()
 		case <-due.C:
+			at = time.Now().Add(l.settings.Checkpoint)
+			due.Reset(l.settings.Checkpoint)
 			if l.batch(); l.next.unsigned > 0 && time.Since(l.lastSigned) >= l.settings.Checkpoint {
 				l.sign()
 				_ = l.put()
@@ -332,13 +341,10 @@ func (l *Log) write() {
 			l.file.Close()
 			return
 		}
-		switch {
-		case l.unsynced || len(l.entries) > 0:
-			due.Reset(syncPause)
-		case l.dropped.Load() > 0:
-			due.Reset(retryPause)
-		default:
-			due.Reset(l.settings.Checkpoint)
+		if l.unsynced || len(l.entries) > 0 {
+			within(syncPause)
+		} else if l.dropped.Load() > 0 {
+			within(retryPause)
 		}
 	}
 }
@@ -414,9 +420,7 @@ func (l *Log) put() error {
 }
 
 func (l *Log) sync() {
-	if l.unsynced && l.file.Sync() == nil {
-		l.unsynced = false
-	}
+	l.unsynced = l.unsynced && l.file.Sync() != nil
 }
 
 // sign writes a checkpoint: a signed note (C2SP) of how many entries there are, and of the hash of the last.

@@ -341,10 +341,7 @@ func (l *Loaded) Mistake(key, format string, args ...any) error {
 
 // Line returns FILE:LINE of a setting; empty if the file does not have it, so that a default decides.
 func (l *Loaded) Line(s sandbox.Setting) string {
-	line := 0
-	if l.within != "" {
-		line = l.source.Line(l.within+s.Key, s.Entry)
-	}
+	line := l.source.Line(l.within+s.Key, s.Entry)
 	if line == 0 {
 		line = l.source.Line(s.Key, s.Entry)
 	}

@@ -48,7 +48,7 @@ func (l *Loaded) notations() map[string]notation {
 		"issuer":       {identity.CheckIssuer, pattern(`^https?://[^@?#]+$`)},
 		"issuer_url":   {identity.CheckURL, pattern(`^(https?://[^@#]+)?$`)},
 		"prefix":       {parses(parsePrefix), pattern(`^[0-9a-fA-F.:]+(/[0-9]{1,3})?$`)},
-		"uid_range":    {checkUIDs, pattern(`^[1-9][0-9]*-[1-9][0-9]*$`)},
+		"uid_range":    {optional(parseUIDs), pattern(`^([0-9]+-[0-9]+)?$`)},
 		"scope":        {identity.CheckScope, pattern(`^[!#-\[\]-~]+$`)},
 		"algorithm": {func(text string) error {
 			return known(text, "no tokens are accepted that are signed with", listed(identity.Algorithms()), identity.Algorithms())

@@ -253,14 +253,15 @@ func (l *Loaded) checkProfiles() (all []error) {
 		case own && (err != nil || !info.IsDir()):
 			mistake(i, ".working_directory", "the directory %s has to be there; that of each principal is made in it", filepath.Dir(before+"x"))
 		}
-		if p.UIDRange != "" {
+		if users, err := parseUIDs(p.UIDRange); err == nil {
+			known := knownUser(users)
 			switch err := process.CheckUsers(); {
 			case !own:
 				mistake(i, ".uid_range", "is for workspaces of their own: set working_directory, with %s in it", whose)
 			case err != nil:
 				mistake(i, ".uid_range", "cannot be used: %v", err)
-			case knownUser(p.UIDRange) != "":
-				mistake(i, ".uid_range", "has the ID of %s; take IDs that nothing else on this machine uses", knownUser(p.UIDRange))
+			case known != "":
+				mistake(i, ".uid_range", "has the ID of %s; take IDs that nothing else on this machine uses", known)
 			case l.Sandbox.Enforcement == sandbox.EnforceParseOnly:
 				mistake(i, ".uid_range", "takes commands that the kernel confines, and sandbox.enforcement is parse_only")
 			}

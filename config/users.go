@@ -66,7 +66,11 @@ func userOf(directory string, p *Profile, id string) (int, error) {
 		return 0, err
 	}
 	defer unlock()
-	users, owners := parseUIDs(p.UIDRange), map[int]string{}
+	users, err := parseUIDs(p.UIDRange)
+	if err != nil {
+		return 0, err
+	}
+	owners := map[int]string{}
 	data, err := state.Read("principals")
 	if err == nil {
 		err = json.Unmarshal(data, &owners)
@@ -94,25 +98,24 @@ func userOf(directory string, p *Profile, id string) (int, error) {
 // userWait bounds how long a workspace waits for others that are made.
 const userWait = 10 * time.Second
 
-// parseUIDs returns the first and the last of a range of user IDs, such as 100000-165535, and nil for another text.
-func parseUIDs(text string) []int {
+// parseUIDs returns the first and the last of a range of user IDs, such as 100000-165535.
+func parseUIDs(text string) (users [2]int, err error) {
 	from, to, _ := strings.Cut(text, "-")
-	first, err := strconv.ParseInt(from, 10, 32)
-	last, err2 := strconv.ParseInt(to, 10, 32)
+	first, err := strconv.ParseUint(from, 10, 31)
+	last, err2 := strconv.ParseUint(to, 10, 31)
 	if err != nil || err2 != nil || first < 1 || last < first {
-		return nil
+		return users, fmt.Errorf("%q is no range of user IDs; write one such as 100000-165535, which nobody else has on this machine", text)
 	}
-	return []int{int(first), int(last)}
+	return [2]int{int(first), int(last)}, nil
 }
 
 // knownUser returns a user or group of this machine whose ID is in a range.
-func knownUser(text string) string {
-	users := parseUIDs(text)
+func knownUser(users [2]int) string {
 	for _, file := range []string{"/etc/passwd", "/etc/group"} {
 		all, _ := os.ReadFile(file)
 		for line := range strings.Lines(string(all)) {
 			fields := strings.Split(line, ":")
-			if len(fields) < 3 || users == nil {
+			if len(fields) < 3 {
 				continue
 			}
 			if id, err := strconv.Atoi(fields[2]); err == nil && users[0] <= id && id <= users[1] {
@@ -121,11 +124,4 @@ func knownUser(text string) string {
 		}
 	}
 	return ""
-}
-
-func checkUIDs(text string) error {
-	if text != "" && parseUIDs(text) == nil {
-		return fmt.Errorf("%q is no range of user IDs; write one such as 100000-165535, which nobody else has on this machine", text)
-	}
-	return nil
 }

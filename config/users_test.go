@@ -11,9 +11,9 @@ import (
 func TestUIDRanges(t *testing.T) {
 	for text, good := range map[string]bool{
 		"": true, "100000-165535": true, "1-1": true, "0-9": false, "5": false, "9-5": false, "-5": false, "1-": false, "1-2-3": false, "a-b": false,
-		"1-4294967295": false, "1 - 2": false,
+		"1-4294967295": false, "1 - 2": false, "+1-5": false,
 	} {
-		if err := checkUIDs(text); (err == nil) != good {
+		if err := optional(parseUIDs)(text); (err == nil) != good {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

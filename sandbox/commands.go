@@ -122,9 +122,9 @@ func (c *Commands) With(programs, dirs []string) (*Commands, error) {
 	more.access.writes = c.access.writes.With(dirs...)
 	more.scope = sync.OnceValue(func() *scope { return &scope{policy: c.policy, files: more.access, around: c.around()} })
 	if len(dirs) > 0 {
-		p := c.policy
+		p := *c.policy
 		p.Roots = union(p.Roots, dirs) // where protected files are looked for
-		more.protected = sync.OnceValue(func() *protectedFiles { return newProtectedFiles(*p, c.access.reads) })
+		more.protected = sync.OnceValue(func() *protectedFiles { return newProtectedFiles(p, c.access.reads) })
 	}
 	return more, more.complete()
 }

@@ -80,6 +80,21 @@ func TestSettings(t *testing.T) {
 }
 
 // TestUndeclared asks for what a tool does not declare.
+// TestWith lifts a policy for one call: for all others it stays as it is.
+func TestWith(t *testing.T) {
+	s := newSandbox(t, Policy{WorkingDirectory: workspace(t)})
+	more, err := s.For("bash").Commands().With([]string{"true"}, []string{t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, _, err := more.Decide(CommandRequest{Command: "true"}); err != nil || !v.Allowed {
+		t.Errorf("the program: %+v, %v", v, err)
+	}
+	if len(s.policy.Roots) > 0 {
+		t.Errorf("what was lifted for one call is in the policy of all: %q", s.policy.Roots)
+	}
+}
+
 func TestUndeclared(t *testing.T) {
 	dir := workspace(t)
 	if err := os.WriteFile(filepath.Join(dir, "a"), nil, 0o600); err != nil {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // A status is what decides how the kernel makes a file for a thread.
@@ -43,13 +45,10 @@ func (b *session) become(tid int) (s status, err error) {
 // restore undoes become, but for the umask.
 func (s *status) restore() { s.take(s.own.uid, s.own.gid) }
 
-// take gives the thread IDs if those of the status are not its own. The last call undoes that
-// a change of IDs can open a process to others (fs.suid_dumpable).
+// take gives the thread IDs if those of the status are not its own.
 func (s *status) take(uid, gid int) {
 	if s.uid != s.own.uid || s.gid != s.own.gid {
-		_, _, _ = unix.RawSyscall(unix.SYS_SETFSGID, uintptr(gid), 0, 0)
-		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, uintptr(uid), 0, 0)
-		_, _, _ = unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0, 0)
+		osfile.ActAs(uid, gid)
 	}
 }
 

@@ -108,18 +108,11 @@ func (d *kernelDir) as(make func() error) error {
 		return make()
 	}
 	runtime.LockOSThread()
-	become := func(user, group int) bool {
-		_, _, _ = unix.RawSyscall(unix.SYS_SETFSGID, uintptr(group), 0, 0)
-		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, uintptr(user), 0, 0)
-		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)                   // a change can open the process to others (fs.suid_dumpable)
-		now, _, _ := unix.RawSyscall(unix.SYS_SETFSUID, ^uintptr(0), 0, 0) // changes nothing
-		return int(now) == user
-	}
 	err := error(unix.EPERM)
-	if become(d.owner, d.owner) {
+	if osfile.ActAs(d.owner, d.owner) {
 		err = make()
 	}
-	if become(unix.Geteuid(), unix.Getegid()) {
+	if osfile.ActAs(unix.Geteuid(), unix.Getegid()) {
 		runtime.UnlockOSThread() // else the thread ends with its goroutine
 	}
 	return err

@@ -217,8 +217,8 @@ type refusals struct {
 	window    *time.Timer // nil if nothing was refused for a while
 	attempts  int
 	logged    int
-	addresses map[string]int // attempts by address
-	asking    map[string]bool
+	addresses map[string]int  // attempts by address
+	asking    map[string]bool // addresses that presented nothing
 	closed    bool
 }
 

@@ -73,8 +73,10 @@ const maxRefusals = 20
 // complete adds to refusals the settings that decide, and where they stand.
 func (j *journal) complete(r *call.Record) {
 	cfg, tool := j.Config(), r.Tool
-	if own, err := config.As(cfg, r.Principal, r.Groups); len(cfg.Profiles) > 0 && err == nil {
-		cfg = own
+	if len(cfg.Profiles) > 0 {
+		if own, err := config.As(cfg, r.Principal, r.Groups); err == nil {
+			cfg = own
+		}
 	}
 	if t, ok := j.registry.Get(tool); ok {
 		tool = cmp.Or(t.Offered, tool)

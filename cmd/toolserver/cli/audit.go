@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolserver/toolserver/audit"
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain/call"
 	counts "github.com/toolserver/toolserver/usage"
 )
@@ -102,14 +103,8 @@ func auditVerify(g *globals) *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			if cfg.Audit.Key != "" {
-				text, err := os.ReadFile(cfg.Audit.Key)
-				if err == nil {
-					key, err = audit.PublicKey(string(text))
-				}
-				if err != nil {
-					return fmt.Errorf("audit.key_file: %w; --key takes the public key", err)
-				}
+			if key, err = publicKeyOf(cfg); err != nil {
+				return fmt.Errorf("%w; --key takes the public key", err)
 			}
 		}
 		var notes []string
@@ -160,6 +155,21 @@ func auditVerify(g *globals) *cobra.Command {
 	cmd.Flags().StringVar(&key, "key", "", "key that verifies checkpoints, or a file that has it")
 	cmd.Flags().StringArrayVar(&known, "checkpoint", nil, "file with a checkpoint that was kept elsewhere")
 	return cmd
+}
+
+// publicKeyOf returns the public key of the audit of a configuration; empty if it has none.
+func publicKeyOf(cfg *config.Loaded) (public string, err error) {
+	if cfg.Audit.Key == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(cfg.Audit.Key)
+	if err == nil {
+		public, err = audit.PublicKey(string(text))
+	}
+	if err != nil {
+		err = cfg.Mistake("audit.key_file", "%v; toolserver audit key makes one", err)
+	}
+	return public, err
 }
 
 // entries calls do for each entry of files that a query matches, in their order, with its line.

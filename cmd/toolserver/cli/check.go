@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolserver/toolserver/audit"
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/cmd/toolserver/logging"
 	"github.com/toolserver/toolserver/cmd/toolserver/record"
@@ -147,16 +146,10 @@ func (r *checkReport) serving(cfg *config.Loaded) {
 	}
 	if file := cfg.Audit.File; file != "" {
 		_, err := os.Stat(filepath.Dir(file))
-		key := cfg.Audit.Key
 		if err != nil {
 			err = cfg.Mistake("audit.file", "%v", err)
-		} else if text, failed := os.ReadFile(key); key != "" {
-			if failed == nil {
-				_, failed = audit.PublicKey(string(text))
-			}
-			if failed != nil {
-				err = cfg.Mistake("audit.key_file", "%v; toolserver audit key makes one", failed)
-			}
+		} else {
+			_, err = publicKeyOf(cfg)
 		}
 		if err != nil {
 			file = err.Error()

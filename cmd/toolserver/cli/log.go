@@ -200,14 +200,13 @@ func (g *globals) explainEntry(ctx context.Context, w io.Writer, a *app.App, id 
 	e := found[0]
 	today := domain.Explanation{Reason: "there is no such tool any more"}
 	catalog := a.Executor().Registry.Catalog()
-	if tool, ok := a.Executor().Registry.Get(e.Tool); ok {
+	elsewhere := e.Principal != a.User().ID && len(a.Config().Profiles) > 0
+	if tool, ok := a.Executor().Registry.Get(e.Tool); elsewhere {
+		today.Reason = fmt.Sprintf("toolserver explain --as '%s', with their --groups, says what is decided on it in their profile", e.Principal)
+	} else if ok {
 		if today, err = verdictOn(ctx, a, catalog, tool, argumentsOf(tool, &e)); err != nil {
 			today = domain.Explanation{Reason: err.Error()}
 		}
-	}
-	elsewhere := e.Principal != a.User().ID && len(a.Config().Profiles) > 0
-	if elsewhere {
-		today = domain.Explanation{Reason: fmt.Sprintf("toolserver explain --as '%s', with their --groups, says what is decided on it in their profile", e.Principal)}
 	}
 	changes := []string{} // for each refusal
 	for _, r := range e.Refused {
