@@ -23,6 +23,7 @@ import (
 	"github.com/toolserver/toolserver/sandbox/declare"
 	"github.com/toolserver/toolserver/server"
 	"github.com/toolserver/toolserver/server/wellknown"
+	"github.com/toolserver/toolserver/store"
 	"github.com/toolserver/toolserver/tools"
 	"github.com/toolserver/toolserver/tools/anthropic"
 	"github.com/toolserver/toolserver/tools/files"
@@ -60,6 +61,7 @@ type Config struct {
 	Protocol         server.Protocol              `yaml:"protocol"`
 	Logging          Logging                      `yaml:"logging"`
 	Audit            audit.Settings               `yaml:"audit"`
+	Store            store.Settings               `yaml:"store" template:"-"`
 	Users            map[string]User              `yaml:"users"`
 	Compliance       Compliance                   `yaml:"compliance"`
 
@@ -96,6 +98,14 @@ type Server struct {
 	MaxInFlight    int                `yaml:"max_in_flight" min:"1"`
 	DrainDelay     time.Duration      `yaml:"drain_delay" min:"0s" max:"10m"`
 	Grace          time.Duration      `yaml:"grace" min:"0s" max:"10m"`
+	Keys           []Key              `yaml:"keys" template:"-"`
+	Replica        string             `yaml:"replica" template:"-"`
+}
+
+// Key is one that replicas share.
+type Key struct {
+	ID   string `yaml:"id" required:"true" format:"key_id"`
+	File string `yaml:"file" required:"true" path:"true"`
 }
 
 // TLS names a certificate.
@@ -187,6 +197,7 @@ func Default() Config {
 		Errors:    "jsonrpc",
 		Protocol:  server.DefaultProtocol(),
 		Audit:     audit.DefaultSettings(),
+		Store:     store.Settings{OnFailure: store.Local},
 		Logging:   Logging{Level: "info", Format: "console", Record: true},
 	}
 }

@@ -6,10 +6,12 @@ import (
 	"strings"
 
 	"github.com/toolserver/toolserver/identity"
+	"github.com/toolserver/toolserver/keyring"
 	"github.com/toolserver/toolserver/outbound/httpcall"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/netguard"
 	"github.com/toolserver/toolserver/sandbox/programs"
+	"github.com/toolserver/toolserver/store"
 	"github.com/toolserver/toolserver/tools/google/calendar"
 	"github.com/toolserver/toolserver/tools/prompts"
 	"github.com/toolserver/toolserver/tools/resources"
@@ -48,6 +50,8 @@ func (l *Loaded) notations() map[string]notation {
 		"issuer":       {identity.CheckIssuer, pattern(`^https?://[^@?#]+$`)},
 		"issuer_url":   {identity.CheckURL, pattern(`^(https?://[^@#]+)?$`)},
 		"prefix":       {parses(parsePrefix), pattern(`^[0-9a-fA-F.:]+(/[0-9]{1,3})?$`)},
+		"key_id":       {keyring.CheckID, pattern(`^[a-zA-Z0-9-]{1,32}$`)},
+		"store_url":    {store.CheckURL, pattern(`^((rediss?|valkeys?|unix)://[^#]+)?$`)},
 		"uid_range":    {optional(parseUIDs), pattern(`^([0-9]+-[0-9]+)?$`)},
 		"scope":        {identity.CheckScope, pattern(`^[!#-\[\]-~]+$`)},
 		"algorithm": {func(text string) error {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolserver/toolserver/keyring"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/server"
 )
@@ -59,6 +60,43 @@ func (l *Loaded) ClientCAs() (*x509.CertPool, error) {
 		return nil, l.Mistake("server.tls.client_ca", "%s has no certificate in PEM", l.Server.TLS.ClientCA)
 	}
 	return pool, nil
+}
+
+// Keys returns the keys that this server shares with other replicas, nil if none are configured.
+func Keys(l *Loaded) (*keyring.Ring, error) {
+	if len(l.Server.Keys) == 0 {
+		return nil, nil
+	}
+	var keys []keyring.Key
+	for i, k := range l.Server.Keys {
+		at := fmt.Sprintf("server.keys[%d]", i)
+		if slices.ContainsFunc(keys, func(before keyring.Key) bool { return before.ID == k.ID }) {
+			return nil, l.Mistake(at+".id", "there is another key of the name %s", k.ID)
+		}
+		secret, err := os.ReadFile(k.File)
+		if err == nil {
+			err = keyring.CheckSecret(secret)
+		}
+		if err != nil {
+			return nil, l.Mistake(at+".file", "%v", err)
+		}
+		keys = append(keys, keyring.Key{ID: k.ID, Secret: secret})
+	}
+	return keyring.New(keys), nil
+}
+
+// checkStore reports what is wrong with what replicas share.
+func checkStore(l *Loaded) error {
+	switch {
+	case l.Store.URL == "":
+		return nil
+	case len(l.Server.Keys) == 0:
+		return l.Mistake("store.url", "replicas that share a store need the same server.keys: what they keep there is sealed")
+	}
+	if err := l.Store.Check(); err != nil {
+		return l.Mistake("store", "%v", err)
+	}
+	return nil
 }
 
 // parsePrefix reads an address, or a range of them such as 10.0.0.0/8.

@@ -310,6 +310,9 @@ func (c *Commands) Start(ctx context.Context, session string, req CommandRequest
 // by session. The zero value has none.
 type Jobs struct{ runner *runner.Runner }
 
+// Jobs returns the background jobs that Start starts, with those of others.
+func (c *Commands) Jobs() *Jobs { return &Jobs{c.kernel.runner} }
+
 // Of returns the jobs of session, the oldest first.
 func (j *Jobs) Of(session string) []*runner.Job {
 	if j.runner == nil {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
+	"github.com/toolserver/toolserver/keyring"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
 // addAsking gives a fixture tools that ask.
@@ -298,19 +300,16 @@ func TestState(t *testing.T) {
 	}
 	const args, yes = `,"arguments":{"text":"a"}`, `,"inputResponses":{"confirm":{"action":"accept"}},"requestState":"`
 	state := round(t, as("ann-token"), "careful", args).Result.RequestState
-	opened, err := s.states.open(state)
+	opened, err := s.openState(state)
 	if err != nil {
 		t.Fatal(err)
 	}
 	opened.Expires = time.Now().Add(-time.Second)
-	expired, err := s.states.seal(opened)
+	expired, err := s.sealState(opened)
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign, err := newStateSealer().seal(opened)
-	if err != nil {
-		t.Fatal(err)
-	}
+	foreign := keyring.Own().Seal(sealedState, jsonrpc.AppendValue(nil, opened))
 	for name, got := range map[string]any{
 		"somebody else":      round(t, as("bob-token"), "careful", args+yes+state+`"`).Error,
 		"other arguments":    round(t, as("ann-token"), "careful", `,"arguments":{"text":"b"}`+yes+state+`"`).Error,
@@ -335,23 +334,6 @@ func TestState(t *testing.T) {
 	}
 }
 
-// FuzzState checks that nothing opens but what was sealed.
-func FuzzState(f *testing.F) {
-	s := newStateSealer()
-	good, err := s.seal(requestState{Principal: "ann", Asked: []string{"x"}, Expires: time.Unix(1, 0)})
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, seed := range []string{good, good[1:], good + "A", "", "AAAA", strings.Repeat("A", 1000), "\xff", "=="} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, sealed string) {
-		if state, err := s.open(sealed); err == nil && (sealed != good || state.Principal != "ann") {
-			t.Errorf("%q opens as %+v", sealed, state)
-		}
-	})
-}
-
 // TestConfirmShowsAll checks that a person is shown all that they agree to, or not asked.
 func TestConfirmShowsAll(t *testing.T) {
 	s, _ := fixture(t)
@@ -366,14 +348,5 @@ func TestConfirmShowsAll(t *testing.T) {
 	c.send(request(`2`, "tools/call", `{"name":"careful","arguments":{"text":"`+strings.Repeat("\u202e", 30_000)+`"}}`, false))
 	if got, want := c.receive(), "careful was not run: a person has to agree to it, and the question would have 180"; !strings.Contains(got, want) {
 		t.Errorf("got %s; want %s", got, want)
-	}
-}
-
-// TestNothingBigIsKept checks what a client can have the server hold for it.
-func TestNothingBigIsKept(t *testing.T) {
-	ses := newSession("s", "user:local")
-	ses.completeHandshake("2025-11-25", json.RawMessage(`{"elicitation":{},"x":"`+strings.Repeat("x", maxCapabilities)+`"}`), "")
-	if got := ses.handshake().capabilities; got != nil {
-		t.Errorf("%d bytes of capabilities", len(got))
 	}
 }

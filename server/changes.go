@@ -313,17 +313,30 @@ func (l *listener) revise() {
 
 // subscribe serves resources/subscribe and resources/unsubscribe: the session's stream carries changes.
 func (x *exchange) subscribe() (reply, error) {
+	var err error
+	if x.method == mcp.MethodResourcesSubscribe {
+		err = x.server.exec.CountList(x.domain(), x.Method)
+	}
+	if err == nil {
+		err = x.subscribed()
+	}
+	if err == nil {
+		x.server.passOn(x.session, jsonrpc.Request(nil, x.Method, x.Params)) // to the replica that has the stream
+	}
+	return emptyReply, err
+}
+
+// subscribed subscribes or unsubscribes, here.
+func (x *exchange) subscribed() error {
 	uri, err := x.text("uri", x.uri)
 	switch {
 	case err != nil:
 	case x.method == mcp.MethodResourcesUnsubscribe:
 		x.session.changes.unsubscribe(uri)
 	default:
-		if err = x.server.exec.CountList(x.domain(), x.Method); err == nil {
-			err = x.session.changes.subscribe(x.who, uri)
-		}
+		err = x.session.changes.subscribe(x.who, uri)
 	}
-	return emptyReply, err
+	return err
 }
 
 // subscriptions are what a client wants to be notified of, and what of it is granted.

@@ -61,11 +61,13 @@ var errCanceled = errors.New("canceled by the client")
 func (s *Server) open(ctx context.Context, ses *session, who caller, msg *message, out sink) *exchange {
 	switch {
 	case msg.Response:
-		ses.answered(&msg.Message)
+		if !ses.answered(&msg.Message) {
+			s.passOnAnswer(ses, &msg.Message)
+		}
 		return nil
 	case msg.IsNotification():
-		if msg.method == mcp.MethodNotificationCancelled { // JSON-RPC has others ignored
-			ses.cancelRequest(msg.Params)
+		if msg.method == mcp.MethodNotificationCancelled && !ses.cancelRequest(msg.Params) { // JSON-RPC has others ignored
+			s.passOn(ses, jsonrpc.Request(nil, msg.Method, msg.Params))
 		}
 		return nil
 	}
@@ -143,7 +145,11 @@ func (x *exchange) serve() {
 	case mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe:
 		x.finish(x.subscribe())
 	case mcp.MethodSetLogLevel:
-		x.finish(x.setLogLevel())
+		write, err := x.setLogLevel()
+		if err == nil {
+			x.server.passOn(x.session, jsonrpc.Request(nil, x.Method, x.Params))
+		}
+		x.finish(write, err)
 	case mcp.MethodSubscriptionsListen:
 		x.finish(x.listen())
 	case mcp.MethodInitialize:

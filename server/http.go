@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/share"
 	"github.com/toolserver/toolserver/server/wellknown"
@@ -265,7 +264,7 @@ func (h *httpHandler) endpoint(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodGet:
 		h.stream(w, r, who)
 	default:
-		h.endSession(w, r, who.principal)
+		h.endSession(w, r, who)
 	}
 }
 
@@ -395,26 +394,31 @@ func methodNotAllowed(w http.ResponseWriter, allow string) {
 
 // session finds the session a request belongs to, in use until release. It
 // answers a request without one itself.
-func (h *httpHandler) session(w http.ResponseWriter, r *http.Request, p domain.Principal) (*session, bool) {
+func (h *httpHandler) session(w http.ResponseWriter, r *http.Request, who caller) (*session, bool) {
 	id := r.Header.Get(sessionHeader)
 	if id == "" {
 		http.Error(w, "the "+sessionHeader+" header is missing; initialize first", http.StatusBadRequest)
 		return nil, false
 	}
-	ses, ok := h.sessions.acquire(id, p.ID)
-	if !ok {
-		http.Error(w, "no such session, or it has expired; initialize again", http.StatusNotFound)
-		return nil, false
+	ses, err := h.sessions.acquire(r.Context(), id, who)
+	switch {
+	case err == errNoSession:
+		http.Error(w, err.Error(), http.StatusNotFound)
+	case err != nil: // there are too many, or nobody knows whether it has ended
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 	}
-	return ses, true
+	return ses, err == nil
 }
 
-func (h *httpHandler) endSession(w http.ResponseWriter, r *http.Request, p domain.Principal) {
-	ses, ok := h.session(w, r, p)
+func (h *httpHandler) endSession(w http.ResponseWriter, r *http.Request, who caller) {
+	ses, ok := h.session(w, r, who)
 	if !ok {
 		return
 	}
+	h.server.exec.Store.Mark(r.Context(), ses.owner, endedMark(ses.id), h.sessions.passportTime())
 	h.sessions.drop(ses, false)
+	h.server.tell(elsewhere{Token: ses.token, Ended: true})
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -425,7 +429,7 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 		http.Error(w, "Accept must include text/event-stream", http.StatusNotAcceptable)
 		return
 	}
-	ses, ok := h.session(w, r, who.principal)
+	ses, ok := h.session(w, r, who)
 	if !ok {
 		return
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/toolserver/toolserver/domain"
 )
 
 // begin opens a session and returns its id.
@@ -332,23 +334,26 @@ func TestSessionsExpire(t *testing.T) {
 		s := newSessions(server, time.Minute, 2)
 		a, _ := s.create("user:local")
 		b, _ := s.create("user:local")
+		s.establish(a)
+		s.establish(b)
+		user := caller{principal: domain.Principal{ID: "user:local"}}
 		s.release(a)
 		if _, ok := s.create("user:local"); ok {
 			t.Error("there is room for a third session")
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if _, ok := s.acquire(a.id, "user:local"); ok {
+		if _, err := s.acquire(t.Context(), a.token, user); err == nil {
 			t.Error("an expired session is still there")
 		}
-		if _, ok := s.acquire(b.id, "user:local"); !ok {
+		if _, err := s.acquire(t.Context(), b.token, user); err != nil {
 			t.Error("a session in use has expired")
 		}
 		if _, ok := s.create("user:local"); !ok {
 			t.Error("no room although a session has expired")
 		}
-		if len(s.byID) != 2 {
-			t.Errorf("%d sessions left", len(s.byID))
+		if n := len(s.byID) + len(s.single); n != 2 {
+			t.Errorf("%d sessions left", n)
 		}
 	})
 }

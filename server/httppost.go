@@ -187,7 +187,7 @@ func (h *httpHandler) postLegacy(w http.ResponseWriter, r *http.Request, who cal
 		writeError(w, msg.ID, unsupportedVersion(version), http.StatusBadRequest)
 		return
 	}
-	ses, ok := h.session(w, r, who.principal)
+	ses, ok := h.session(w, r, who)
 	if !ok {
 		return
 	}
@@ -205,9 +205,7 @@ func (h *httpHandler) initialize(w http.ResponseWriter, r *http.Request, who cal
 	}
 	defer h.sessions.release(ses)
 	h.serve(w, r, ses, who, msg)
-	if ses.handshake().version == "" {
-		h.sessions.drop(ses, false) // the handshake failed
-	}
+	h.sessions.abandon(ses) // if the handshake failed
 }
 
 // serve serves a message of a session and writes the response.
@@ -220,7 +218,7 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 	out := h.newSink(w, r)
 	out.modern = ses.id == ""
 	if msg.method == mcp.MethodInitialize {
-		out.begins = ses.id
+		out.begins = func() string { return h.sessions.establish(ses) }
 	}
 	if msg.method == mcp.MethodToolsCall {
 		out.limited = &who.principal
@@ -249,7 +247,7 @@ func (h *httpHandler) postBatch(w http.ResponseWriter, r *http.Request, who call
 		writeError(w, nil, invalidRequest("protocol version "+brief.Name(version)+" has no batches"), http.StatusBadRequest)
 		return
 	}
-	ses, ok := h.session(w, r, who.principal)
+	ses, ok := h.session(w, r, who)
 	if !ok {
 		return
 	}

@@ -29,7 +29,7 @@ type httpSink struct {
 	server    *Server
 	kept      *replay           // what the client may ask for again; nil for nothing
 	lost      bool              // the client does not read; guarded by mu
-	begins    string            // ID of the session that a result begins; empty for none
+	begins    func() string     // begins the session of a result and returns its token; nil for none
 	limited   *domain.Principal // whose limits the answer states; nil for nobody
 
 	mu        sync.Mutex
@@ -90,8 +90,8 @@ func (s *httpSink) answer(msg []byte, code int) {
 	}
 	s.finish()
 	s.server.opts.BeforeAnswers()
-	if s.begins != "" && code == 0 {
-		s.w.Header().Set(sessionHeader, s.begins)
+	if s.begins != nil && code == 0 {
+		s.w.Header().Set(sessionHeader, s.begins())
 	}
 	status := http.StatusOK
 	if s.modern {

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,9 +16,11 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/zap"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
+	"github.com/toolserver/toolserver/keyring"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
@@ -107,14 +106,54 @@ func (p *peer) logs(level call.LogLevel) bool {
 // Supports reports whether the client has declared that it supports a request
 // by method.
 func (p *peer) Supports(method string) bool {
-	capabilities := p.meta.capabilities
-	if !p.meta.modern {
-		settled := p.session.handshake()
-		if elicits := method == call.AskElicitation || method == call.AskURL; elicits && settled.version < mcp.ProtocolVersion20250618 {
-			return false // whatever it declares, there is no such request
-		}
-		capabilities = settled.capabilities
+	if p.meta.modern {
+		return canAsk(p.meta.capabilities, method)
 	}
+	settled := p.session.handshake()
+	if elicits := method == call.AskElicitation || method == call.AskURL; elicits && settled.version < mcp.ProtocolVersion20250618 {
+		return false // whatever it declares, there is no such request
+	}
+	return settled.asks&askBit(method) != 0
+}
+
+// asks are what a client with a session can be asked.
+type asks byte
+
+// The bits of asks. They are part of passports: their values stay.
+const (
+	asksForms asks = 1 << iota
+	asksURLs
+	asksSampling
+	asksRoots
+)
+
+// askBit returns the bit of a method.
+func askBit(method string) asks {
+	switch method {
+	case call.AskElicitation:
+		return asksForms
+	case call.AskURL:
+		return asksURLs
+	case call.AskSampling:
+		return asksSampling
+	case call.AskRoots:
+		return asksRoots
+	}
+	return 0
+}
+
+// readAsks returns what the capabilities of a client say that it can be asked.
+func readAsks(capabilities json.RawMessage) (all asks) {
+	for _, method := range []string{call.AskElicitation, call.AskURL, call.AskSampling, call.AskRoots} {
+		if canAsk(capabilities, method) {
+			all |= askBit(method)
+		}
+	}
+	return all
+}
+
+// canAsk reports whether capabilities say that a client can be asked by method.
+func canAsk(capabilities json.RawMessage, method string) bool {
 	declared := rawjson.Member(capabilities, call.CapabilityOf(method))
 	switch {
 	case len(declared) == 0 || declared[0] != '{':
@@ -155,6 +194,7 @@ func (p *peer) Complete(elicitation string) {
 	defer p.mu.Unlock()
 	if p.finished {
 		p.session.changes.add(completed(elicitation))
+		p.server.tell(elsewhere{Token: p.session.token, Done: elicitation}) // whose replica may have the stream
 		return
 	}
 	p.send(completed(elicitation).notification(nil))
@@ -215,15 +255,17 @@ func (s *session) ask(ctx context.Context, out sink, req call.InputRequest) (jso
 	}
 }
 
-// answered takes in a response. One that nobody waits for is ignored.
-func (s *session) answered(msg *jsonrpc.Message) {
+// answered takes in a response, and reports whether somebody waits for it.
+func (s *session) answered(msg *jsonrpc.Message) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := string(jsonrpc.IDKey(msg.ID))
-	if answer, ok := s.asking[key]; ok {
+	answer, ok := s.asking[key]
+	if ok {
 		delete(s.asking, key)
 		answer <- clientAnswer{slices.Clone(msg.Result), slices.Clone(msg.Failure)}
 	}
+	return ok
 }
 
 // requestState is what a modern client carries from one round of a call to the
@@ -236,7 +278,7 @@ type requestState struct {
 	Asked     []string                   `json:"asked"`   // names of requests not answered yet
 	Answers   map[string]json.RawMessage `json:"answers"` // of earlier rounds
 	Resume    string                     `json:"resume,omitempty"`
-	Once      string                     `json:"once,omitempty"`   // see unused; empty if nothing asked was sealed
+	Once      string                     `json:"once,omitempty"`   // see mayUse; empty if nothing asked was sealed
 	Upload    string                     `json:"upload,omitempty"` // token of a file that the client sends
 }
 
@@ -248,42 +290,40 @@ const maxState = 256 << 10
 
 var errBadState = errors.New("the request state is invalid for this call, or it has expired; make the call again without it")
 
-// stateSealer seals request states (AES-256-GCM) with a key of its own process.
-type stateSealer struct{ aead cipher.AEAD }
+// sealedState is what states are sealed for.
+const sealedState = "request state"
 
-func newStateSealer() stateSealer {
-	var key [32]byte
-	rand.Read(key[:])                 // never fails
-	block, _ := aes.NewCipher(key[:]) // fails for keys of other lengths only
-	aead, _ := cipher.NewGCMWithRandomNonce(block)
-	return stateSealer{aead}
-}
-
-func (s stateSealer) seal(state requestState) (string, error) {
+func (s *Server) sealState(state requestState) (string, error) {
 	plain, err := json.Marshal(state)
 	if err != nil {
 		return "", err
 	}
-	sealed := base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, plain, nil))
+	sealed := s.exec.Store.Keys().Seal(sealedState, plain)
 	if len(sealed) > maxState {
 		return "", domain.Errorf(domain.CodeExecutionFailed, "the client's responses so far are too long to continue")
 	}
 	return sealed, nil
 }
 
-func (s stateSealer) open(sealed string) (state requestState, err error) {
+func (s *Server) openState(sealed string) (state requestState, err error) {
 	if len(sealed) > maxState {
 		return state, errBadState
 	}
-	box, err := base64.RawURLEncoding.Strict().DecodeString(sealed)
-	if err != nil {
-		return state, errBadState
-	}
-	plain, err := s.aead.Open(nil, nil, box, nil)
+	plain, err := s.exec.Store.Keys().Open(sealedState, sealed)
 	if err != nil || json.Unmarshal(plain, &state) != nil {
+		s.unsealed(err)
 		return requestState{}, errBadState
 	}
 	return state, nil
+}
+
+// unsealed says in the log that something was sealed with a key that this server does not have, as when the keys of replicas differ.
+func (s *Server) unsealed(err error) {
+	if errors.Is(err, keyring.ErrUnknownKey) {
+		s.keyless.Do(func() {
+			s.opts.Log.Warn("a client has something that another replica has sealed: give all replicas the same server.keys", zap.Error(err))
+		})
+	}
 }
 
 // readState reads the state that a modern request brings.
@@ -296,7 +336,7 @@ func (p *peer) readState() *jsonrpc.Error {
 		if err != nil {
 			return invalidParams(`"requestState" of ` + p.Method + " must be a string")
 		}
-		state, err := p.server.states.open(sealed)
+		state, err := p.server.openState(sealed)
 		if err != nil || state.Principal != p.who.principal.ID || string(state.Call) != string(p.callHash()) || !time.Now().Before(state.Expires) {
 			return invalidParams(errBadState.Error())
 		}
@@ -325,14 +365,15 @@ func canonical(raw json.RawMessage) []byte {
 	return jsonrpc.AppendValue(nil, v)
 }
 
-// maxUnused bounds the states that may still be used once.
-const maxUnused = 16 << 10
-
-// mayUse reports whether the request may use its state, which nobody else may from
-// now on.
+// mayUse reports whether the request may use its state, which nobody else may from now on, at any replica. A server that is alone cannot know that of states
+// from before it started.
 func (p *peer) mayUse() bool {
-	if p.state.Once != "" {
-		_, p.agreed = p.server.unused.Take(p.who.principal.ID, p.state.Once)
+	if once := p.state.Once; once != "" {
+		s := p.server
+		if s.exec.Store.Shared() || !p.state.Expires.Add(-stateTime).Before(s.started) {
+			first, err := s.exec.Store.Once(p.ctx, p.who.principal.ID, "once:"+once, stateTime)
+			p.agreed = first && err == nil
+		}
 		p.state.Once = ""
 	}
 	return p.agreed
@@ -405,9 +446,8 @@ func (p *peer) inputRequired(required *call.InputRequired) (reply, error) {
 	}
 	if p.agreed || slices.ContainsFunc(slices.Collect(maps.Values(required.Requests)), func(r call.InputRequest) bool { return r.Sealed }) {
 		state.Once = rand.Text() // it is good for one call, since a person has agreed to one
-		p.server.unused.Put(state.Principal, state.Once, struct{}{}, 0)
 	}
-	sealed, err := p.server.states.seal(state)
+	sealed, err := p.server.sealState(state)
 	return func(b []byte) []byte {
 		kind, member, asked := "input_required", `{"inputRequests":`, any(required.Requests)
 		if required.Upload != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
+	"golang.org/x/time/rate"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
@@ -65,9 +66,9 @@ type Server struct {
 	about    json.RawMessage // all of Options.Info
 	hub      hub
 	tasks    *tasks
-	states   stateSealer
+	started  time.Time
+	keyless  rate.Sometimes
 	met      share.Store[string, struct{}] // clients without a session
-	unused   share.Store[string, struct{}] // states that one request may still use, by [requestState.Once]
 	replays  share.Store[string, *replay]  // of responses, by session and stream
 	pace     pace
 	sessions atomic.Pointer[sessions]       // over HTTP
@@ -84,6 +85,7 @@ const (
 	maxRequests = 8192
 	maxStreams  = 4096
 	maxWatched  = 16384
+	maxMet      = 16384 // clients without a session
 	// maxBytesHeld is of long messages, unless one alone may have two thirds of it:
 	// what is made of a message takes several times its size.
 	maxBytesHeld = 96 << 20
@@ -97,11 +99,10 @@ func New(exec *call.Executor, opts Options) *Server {
 	if opts.BeforeAnswers == nil {
 		opts.BeforeAnswers = func() {}
 	}
-	s := &Server{opts: opts, exec: exec, hub: hub{listeners: map[*listener]struct{}{}}, states: newStateSealer(),
+	s := &Server{opts: opts, exec: exec, hub: hub{listeners: map[*listener]struct{}{}}, started: time.Now(), keyless: rate.Sometimes{Interval: time.Minute},
 		info:     jsonrpc.AppendValue(nil, mcp.Implementation{Name: opts.Info.Name, Version: opts.Info.Version}),
 		about:    jsonrpc.AppendValue(nil, opts.Info),
-		met:      share.Store[string, struct{}]{MaxEntries: maxUnused, MaxAge: metTime, Renew: true},
-		unused:   share.Store[string, struct{}]{MaxEntries: maxUnused, MaxAge: stateTime},
+		met:      share.Store[string, struct{}]{MaxEntries: maxMet, MaxAge: metTime, Renew: true},
 		replays:  share.Store[string, *replay]{MaxSize: maxReplays, MaxAge: replayTime},
 		links:    share.Store[string, *link]{MaxEntries: maxTransfers, MaxAge: transferTime, Dropped: (*link).drop},
 		files:    share.Store[string, *transfer]{MaxEntries: maxTransfers, MaxSize: maxUploaded, MaxAge: transferTime, Dropped: (*transfer).drop},
@@ -111,6 +112,7 @@ func New(exec *call.Executor, opts Options) *Server {
 		opts.Tasks = func() (*os.Root, error) { return nil, errors.New("there is no directory for tasks") }
 	}
 	s.tasks = newTasks(s, opts.Tasks)
+	s.serveElsewhere()
 	s.Offer(DefaultProtocol())
 	exec.Registry.OnChange(s.publish)
 	return s

@@ -16,6 +16,7 @@ import (
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/server/passport"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
@@ -23,13 +24,15 @@ import (
 // session is one client's connection: the whole of a stdio server, what an
 // initialize over HTTP began, or a single request of a modern HTTP client.
 type session struct {
-	id       string
+	id       string // of log, record and jobs
+	token    string // what its client calls it by, see [sessions.establish]; empty if the client does not
 	owner    string // ID of the principal that began it; nobody else may use it
 	settled  atomic.Pointer[handshake]
 	logLevel atomic.Int32 // the least level that is sent
 	changes  *listener    // nil of a single request
 
-	responses atomic.Int64 // names those that can be resumed
+	responses atomic.Int64           // names those that can be resumed
+	who       atomic.Pointer[caller] // made the last request, where replicas share sessions
 
 	busy int         // HTTP requests and streams in flight; guarded by sessions.mu
 	idle *time.Timer // ends the session; runs while it is not busy
@@ -47,9 +50,9 @@ type session struct {
 
 // handshake is what initialize has negotiated, or zero.
 type handshake struct {
-	version      string
-	capabilities json.RawMessage
-	client       string // its name and version
+	version string
+	asks    asks
+	client  string // its name and version
 }
 
 // readClient returns the name and version of a client.
@@ -92,6 +95,9 @@ func newSession(id, owner string) *session {
 func (s *Server) begin(id, owner string) *session {
 	ses := newSession(id, owner)
 	ses.changes = s.newListener(owner, func(change) bool { return ses.handshake().version != "" })
+	if s.exec.Store.Keys().Shared() {
+		ses.numberApart()
+	}
 	return ses
 }
 
@@ -157,15 +163,17 @@ func (s *session) remove(x *exchange) {
 	delete(s.inFlight, string(jsonrpc.IDKey(x.ID)))
 }
 
-// cancelRequest serves notifications/cancelled. A request that is unknown, or
+// cancelRequest serves notifications/cancelled, and reports whether the request is in flight. One that is unknown, or
 // answered already, is no error.
-func (s *session) cancelRequest(params json.RawMessage) {
+func (s *session) cancelRequest(params json.RawMessage) bool {
 	id := rawjson.Member(params, "requestId")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if x := s.inFlight[string(jsonrpc.IDKey(id))]; x != nil {
+	x := s.inFlight[string(jsonrpc.IDKey(id))]
+	if x != nil {
 		x.cancel(errCanceled)
 	}
+	return x != nil
 }
 
 var errSessionEnded = errors.New("the session has ended")
@@ -184,16 +192,9 @@ func (s *session) cancelAll(cause error) int {
 	return len(s.inFlight)
 }
 
-// maxCapabilities bounds what of a client's declaration is kept; one that is
-// longer declares nothing.
-const maxCapabilities = 64 << 10
-
 // completeHandshake notes what initialize has negotiated.
 func (s *session) completeHandshake(version string, capabilities json.RawMessage, client string) {
-	if len(capabilities) > maxCapabilities {
-		capabilities = nil
-	}
-	s.settled.Store(&handshake{version, capabilities, client})
+	s.settled.Store(&handshake{version, readAsks(capabilities), client})
 }
 
 func (s *session) handshake() handshake { return *s.settled.Load() }
@@ -207,8 +208,8 @@ type sessions struct {
 	places *share.Pool
 
 	mu     sync.Mutex
-	byID   map[string]*session
-	single map[*session]struct{} // of requests without a session that are in flight
+	byID   map[string]*session   // by token
+	single map[*session]struct{} // of requests without a session that are in flight, and those that begin
 }
 
 func newSessions(s *Server, ttl time.Duration, limit int) *sessions {
@@ -231,7 +232,7 @@ func (s *sessions) giveBack(ses *session) {
 }
 
 // create begins a session of owner, in use until release. It returns false if there
-// are too many.
+// are too many. Nobody finds it until it is established.
 func (s *sessions) create(owner string) (*session, bool) {
 	if !s.places.TryAcquire(owner, 1) {
 		return nil, false
@@ -242,48 +243,157 @@ func (s *sessions) create(owner string) (*session, bool) {
 	ses.busy = 1
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ses.idle = time.AfterFunc(s.ttl, func() { s.drop(ses, true) })
-	s.byID[ses.id] = ses
+	s.single[ses] = struct{}{}
 	return ses, true
 }
 
-// acquire returns the session id of owner, in use until release. A session of
-// somebody else is as unknown as one that never was.
-func (s *sessions) acquire(id, owner string) (*session, bool) {
+// establish makes a session known whose handshake is complete, and returns its token: where replicas share keys, all that others
+// need to go on with it.
+func (s *sessions) establish(ses *session) string {
+	token := ses.id
+	if keys := s.server.exec.Store.Keys(); keys.Shared() {
+		h, pass := ses.handshake(), passport.Passport{Made: time.Now()}
+		pass.Version, pass.Asks, pass.Client = h.version, byte(h.asks), h.client
+		_, _ = hex.Decode(pass.ID[:], []byte(ses.id)) // it was encoded
+		token = pass.Seal(keys, ses.owner)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ses, ok := s.byID[id]
-	if !ok || ses.owner != owner {
-		return nil, false
+	if _, begins := s.single[ses]; begins { // else it was revoked meanwhile
+		s.add(ses, token)
+	}
+	return token
+}
+
+// add makes a session known. The caller holds mu.
+func (s *sessions) add(ses *session, token string) {
+	delete(s.single, ses)
+	ses.token = token
+	ses.idle = time.AfterFunc(s.ttl, func() { s.drop(ses, true) })
+	s.byID[token] = ses
+}
+
+// acquire returns the session of a token, of who makes a request, in use until release. A session of
+// somebody else is as unknown as one that never was.
+func (s *sessions) acquire(ctx context.Context, token string, who caller) (*session, error) {
+	owner := who.principal.ID
+	ses := s.use(token, owner, nil)
+	if ses == nil {
+		rebuilt, err := s.rebuild(ctx, token, owner)
+		if err != nil {
+			return nil, err
+		}
+		if ses = s.use(token, owner, rebuilt); ses == rebuilt {
+			s.server.learn(ctx, ses, who)
+		} else { // another request has done so at the same time
+			s.places.Release(owner, 1)
+			rebuilt.close()
+		}
+	}
+	if s.server.exec.Store.Shared() {
+		ses.who.Store(&who)
+	}
+	return ses, nil
+}
+
+// errNoSession is the error of a request whose session is not known.
+var errNoSession = errors.New("no such session, or it has expired; initialize again")
+
+// passportTime is how long after its beginning a replica goes on with a session that it does not know.
+const passportTime = 24 * time.Hour
+
+// rebuild returns the session of a token that another replica has made, or this one has forgotten. It holds a place, and is not in use.
+func (s *sessions) rebuild(ctx context.Context, token, owner string) (*session, error) {
+	st := s.server.exec.Store
+	if !st.Keys().Shared() {
+		return nil, errNoSession
+	}
+	p, err := passport.Open(st.Keys(), token, owner)
+	if err != nil {
+		s.server.unsealed(err)
+		return nil, errNoSession
+	}
+	id := hex.EncodeToString(p.ID[:])
+	ended, err := st.Marked(ctx, owner, endedMark(id))
+	if err != nil {
+		return nil, err
+	}
+	revoked, err := st.Marked(ctx, owner, revokedMark)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ended.IsZero() || !revoked.Before(p.Made) || time.Since(p.Made) > s.passportTime():
+		return nil, errNoSession
+	case !s.places.TryAcquire(owner, 1):
+		return nil, busyWith("sessions")
+	}
+	ses := s.server.begin(id, owner)
+	ses.settled.Store(&handshake{p.Version, asks(p.Asks), p.Client})
+	return ses, nil
+}
+
+func (s *sessions) passportTime() time.Duration { return max(passportTime, s.ttl) }
+
+// endedMark marks a session that its client has ended, and revokedMark a principal whose sessions until then have.
+func endedMark(id string) string { return "ended:" + id }
+
+const revokedMark = "revoked"
+
+// use returns the session of a token, which is rebuilt if that is not nil and there is none.
+func (s *sessions) use(token, owner string, rebuilt *session) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ses := s.byID[token]
+	if ses == nil && rebuilt != nil {
+		ses = rebuilt
+		s.add(ses, token)
+	}
+	if ses == nil || ses.owner != owner {
+		return nil
 	}
 	ses.busy++
 	ses.idle.Stop()
-	return ses, true
+	return ses
 }
 
 func (s *sessions) release(ses *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ses.busy--; ses.busy == 0 && s.byID[ses.id] == ses { // else the timer would keep it
+	if ses.busy--; ses.busy == 0 && s.byID[ses.token] == ses { // else the timer would keep it
 		ses.idle.Reset(s.ttl)
 	}
 }
 
-// drop ends a session at once or, if it has expired, unless it is in use again.
+// drop ends a session at once or, if it has expired, unless it is in use again. One that other replicas can go on with
+// is only forgotten when it expires here.
 func (s *sessions) drop(ses *session, expired bool) {
 	s.mu.Lock()
-	if s.byID[ses.id] != ses || expired && ses.busy > 0 {
+	_, begins := s.single[ses]
+	if known := s.byID[ses.token] == ses || begins && ses.id != ""; !known || expired && ses.busy > 0 {
 		s.mu.Unlock()
 		return
 	}
-	delete(s.byID, ses.id)
-	ses.idle.Stop()
+	delete(s.single, ses)
+	if !begins {
+		delete(s.byID, ses.token)
+		ses.idle.Stop()
+	}
 	s.mu.Unlock()
 	s.places.Release(ses.owner, 1)
 	ses.close()
 	ses.cancelAll(errSessionEnded)
-	if s.server.opts.SessionEnded != nil {
+	if s.server.opts.SessionEnded != nil && !(expired && s.server.exec.Store.Keys().Shared()) {
 		s.server.opts.SessionEnded(ses.owner, ses.id)
+	}
+}
+
+// abandon drops a session that was not established.
+func (s *sessions) abandon(ses *session) {
+	s.mu.Lock()
+	_, begins := s.single[ses]
+	s.mu.Unlock()
+	if begins {
+		s.drop(ses, false)
 	}
 }
 
@@ -304,6 +414,7 @@ func (s *Server) Revoke(principal string) {
 	for _, ses := range theirs {
 		all.drop(ses, false)
 	}
+	s.exec.Store.Mark(context.Background(), principal, revokedMark, all.passportTime())
 	s.tasks.endAll(principal, errRevoked)
 	if s.opts.SessionEnded != nil {
 		s.opts.SessionEnded(principal, "") // of its requests without a session

@@ -70,6 +70,7 @@ func TestEndedSessionHasNoTimer(t *testing.T) {
 	if !ok {
 		t.Fatal("there is no room for a session")
 	}
+	all.establish(ses)
 	all.drop(ses, false)
 	all.release(ses)
 	if ses.idle.Stop() {

@@ -45,6 +45,7 @@ func onPipes(t *testing.T, name string, test func(s *streaming)) {
 			s.who = caller{authenticator: tokens, credentials: Credentials{Authorization: "Bearer secret"}}
 			s.who.principal, _ = tokens.Authenticate(s.who.credentials)
 			s.session, _ = s.handler.sessions.create(s.who.principal.ID)
+			s.handler.sessions.establish(s.session)
 			s.session.completeHandshake("2025-11-25", nil, "")
 			s.handler.sessions.release(s.session)
 			test(s)
@@ -81,8 +82,8 @@ func (s *streaming) open() clientEnd {
 
 // carry begins a stream that is written to out.
 func (s *streaming) carry(out streamOutput) {
-	ses, ok := s.handler.sessions.acquire(s.session.id, s.session.owner)
-	if !ok || !s.handler.server.streams.TryAcquire(ses.owner, 1) {
+	ses, err := s.handler.sessions.acquire(context.Background(), s.session.token, s.who)
+	if err != nil || !s.handler.server.streams.TryAcquire(ses.owner, 1) {
 		s.Fatal("no stream")
 	}
 	s.handler.streams.Add(1)
@@ -157,7 +158,7 @@ func TestStreamEnds(t *testing.T) {
 		s.count(0)
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		if _, ok := s.handler.sessions.acquire(s.session.id, s.session.owner); ok {
+		if _, err := s.handler.sessions.acquire(t.Context(), s.session.token, s.who); err == nil {
 			s.Error("the session has not expired")
 		}
 	})
@@ -271,6 +272,7 @@ func TestStreamTransports(t *testing.T) {
 			}
 			t.Cleanup(ts.Close)
 			ses, _ := h.sessions.create("user:anonymous")
+			h.sessions.establish(ses)
 			ses.completeHandshake("2025-11-25", nil, "")
 			h.sessions.release(ses)
 			open := func(ctx context.Context) *http.Response {

@@ -18,6 +18,7 @@ import (
 	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/share"
 	"github.com/toolserver/toolserver/server/task"
+	"github.com/toolserver/toolserver/store"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
@@ -67,6 +68,7 @@ type liveTask struct {
 	resume  string                     // see [call.InputRequired]
 	keep    func(time.Duration)        // see there; nil if there is nothing to keep
 	alarm   *time.Timer                // ends a wait for answers
+	shared  time.Time                  // when other replicas were last told of it
 }
 
 // question is one that a task asks its client.
@@ -84,7 +86,7 @@ var (
 func newTasks(s *Server, directory func() (*os.Root, error)) *tasks {
 	lost := func(err error) { s.opts.Log.Warn("tasks are forgotten when the server ends", zap.Error(err)) }
 	return &tasks{
-		server: s, store: task.Store{Directory: directory, Unusable: lost}, places: share.NewPool(maxTasks, 0), live: map[string]*liveTask{},
+		server: s, store: task.Store{Directory: directory, Unusable: lost, Shared: s.exec.Store}, places: share.NewPool(maxTasks, 0), live: map[string]*liveTask{},
 		next: make(chan *exchange),
 	}
 }
@@ -99,9 +101,9 @@ func (ts *tasks) begin(x *exchange, message string) *liveTask {
 	name, _ := rawjson.String(x.name)
 	now := time.Now().UTC()
 	t := &liveTask{tasks: ts, x: x, answers: map[string]json.RawMessage{}, state: task.Task{Owner: owner, Tool: name, State: task.State{
-		ID: ts.store.NewID(), Status: task.Working, Message: message, Created: now, Updated: now, Poll: pollInterval.Milliseconds(),
+		ID: ts.store.NewID(owner), Status: task.Working, Message: message, Created: now, Updated: now, Poll: pollInterval.Milliseconds(),
 	}}}
-	err := ts.store.Put(t.state)
+	err := cmp.Or(ts.store.Put(t.state), ts.share(t.state))
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if err = cmp.Or(err, ts.stopped); err != nil {
@@ -137,6 +139,92 @@ func (t *liveTask) set(change func(*task.Task)) {
 		}
 	}
 	t.tasks.server.hub.changed(taskChanged(t.state.ID))
+	if now := time.Now(); before.Status != t.state.Status || now.Sub(t.shared) >= pollInterval {
+		t.shared = now
+		_ = t.tasks.share(t.state) // which is tried again
+		t.tasks.server.exec.Store.Tell("", taskMessage, jsonrpc.AppendValue(nil, taskElsewhere{ID: t.state.ID, Changed: true}))
+	}
+}
+
+// share gives the other replicas the state of a task. While the store cannot be reached, a task begins all the same unless that is to be refused.
+func (ts *tasks) share(t task.Task) error {
+	err := ts.store.Share(t)
+	if err != nil && !ts.server.exec.Store.Refuses() {
+		err = nil
+	}
+	return err
+}
+
+// shareAll gives the other replicas the state of all tasks that have not ended.
+func (ts *tasks) shareAll() {
+	ts.mu.Lock()
+	live := slices.Collect(maps.Values(ts.live))
+	ts.mu.Unlock()
+	for _, t := range live {
+		t.mu.Lock()
+		state := t.state
+		t.mu.Unlock()
+		if !state.Status.Final() {
+			_ = ts.share(state)
+		}
+	}
+}
+
+// taskElsewhere is what replicas tell and ask each other about a task.
+type taskElsewhere struct {
+	ID      string                     `json:"id"`
+	Changed bool                       `json:"changed,omitempty"` // to all: it has changed
+	Owner   string                     `json:"owner,omitempty"`
+	Answers map[string]json.RawMessage `json:"answers,omitempty"` // of its client; nil to cancel it
+}
+
+// fromElsewhere takes in what another replica says of a task. The answer is an error as text, empty for none.
+func (ts *tasks) fromElsewhere(_ context.Context, body []byte) []byte {
+	var e taskElsewhere
+	if json.Unmarshal(body, &e) != nil {
+		return nil
+	}
+	if e.Changed {
+		ts.server.hub.changed(taskChanged(e.ID))
+		return nil
+	}
+	t := ts.find(e.Owner, e.ID)
+	if t == nil {
+		return []byte{} // it has ended meanwhile
+	}
+	if err := t.take(e.Answers); err != nil {
+		return []byte(err.Error())
+	}
+	return []byte{}
+}
+
+// take ends the task, or takes in answers of its client.
+func (t *liveTask) take(answers map[string]json.RawMessage) error {
+	if answers == nil {
+		t.end(errTaskCancelled)
+		return nil
+	}
+	return t.answer(answers)
+}
+
+// forwardTime is how long the replica that goes on with a task may take to take something in.
+const forwardTime = 2 * time.Second
+
+// forward has the replica that goes on with a task take in what its client says.
+func (ts *tasks) forward(ctx context.Context, t *task.Task, answers map[string]json.RawMessage) error {
+	if t.Replica == "" {
+		return errForeign
+	}
+	ctx, cancel := context.WithTimeout(ctx, forwardTime)
+	defer cancel()
+	got := ts.server.exec.Store.Ask(ctx, t.Replica, taskMessage, jsonrpc.AppendValue(nil, taskElsewhere{ID: t.ID, Owner: t.Owner, Answers: answers}))
+	switch {
+	case len(got) == 0:
+		return store.ErrUnavailable
+	case len(got[0]) > 0:
+		return invalidParams(string(got[0]))
+	}
+	return nil
 }
 
 // say sets what people and models read of the task.
@@ -436,8 +524,14 @@ var errForeign = errors.New("another process of this server goes on with the tas
 
 // taskError returns the error of a request about a task as the client gets it.
 func taskError(err error) error {
-	if errors.Is(err, task.ErrUnknown) || err == errForeign {
+	invalid, isInvalid := errors.AsType[*jsonrpc.Error](err)
+	switch {
+	case isInvalid:
+		return invalid
+	case errors.Is(err, task.ErrUnknown) || err == errForeign:
 		return invalidParams(err.Error())
+	case errors.Is(err, store.ErrUnavailable):
+		return &domain.Error{Code: domain.CodeBusy, Message: store.ErrUnavailable.Error(), Err: err}
 	}
 	return &domain.Error{Code: domain.CodeInternal, Message: "the task could not be read", Err: err}
 }
@@ -450,16 +544,14 @@ func (x *exchange) acknowledge(ts *tasks, owner, id string) (reply, error) {
 		return nil, invalidParams(`tasks/update needs "inputResponses", an object with the answers by their keys`)
 	}
 	if t := ts.find(owner, id); t == nil {
-		ended, err := ts.store.Get(owner, id)
-		if err == nil && ended.Foreign {
-			err = errForeign
+		other, err := ts.store.Get(owner, id)
+		if err == nil && other.Foreign {
+			err = ts.forward(x.ctx, &other, given)
 		}
 		if err != nil {
 			return nil, taskError(err)
 		}
-	} else if given == nil {
-		t.end(errTaskCancelled)
-	} else if err := t.answer(given); err != nil {
+	} else if err := t.take(given); err != nil {
 		return nil, err
 	}
 	return func(b []byte) []byte { return x.encoder().meta(append(b, `{"resultType":"complete"`...), nil) }, nil

@@ -20,7 +20,7 @@ var levels = []string{
 	"config",
 	"config/yamlconf config/yamledit identity",
 	"server",
-	"server/task server/wellknown",
+	"server/passport server/task server/wellknown",
 
 	"tools",
 	"tools/google tools/skills",
@@ -46,9 +46,9 @@ var levels = []string{
 
 	"domain/call",
 	"domain",
-	"audit usage domain/redact domain/schema",
+	"audit store usage domain/redact domain/schema",
 	"domain/structschema",
-	"domain/brief domain/lazyregexp domain/nearest domain/share",
+	"domain/brief domain/lazyregexp domain/nearest domain/share keyring",
 	"wire/jsonrpc",
 	"osfile osfile/filewatch wire/rawjson wire/sse",
 }

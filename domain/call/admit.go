@@ -10,7 +10,7 @@ import (
 // admit does everything that precedes the work of a call, and may refuse it.
 // Refused calls count against the rate, and are recorded like others.
 func (c *Call) admit(ctx context.Context) error {
-	if err := c.exec.rates.count(c.owner(), c.Name, c.catalog.Settings.Limits.RatePerMinute, c.Record.Start); err != nil {
+	if err := c.exec.count(ctx, c.owner(), c.Name, c.catalog.Settings.Limits.RatePerMinute, c.Record.Start); err != nil {
 		return err
 	}
 	if c.broken != nil {
@@ -19,7 +19,7 @@ func (c *Call) admit(ctx context.Context) error {
 	if err := c.find(c); err != nil {
 		return err
 	}
-	if err := c.exec.permits(c); err != nil {
+	if err := c.exec.permits(ctx, c); err != nil {
 		return err
 	}
 	if err := c.takeSlots(ctx); err != nil {
@@ -35,15 +35,15 @@ func (c *Call) admit(ctx context.Context) error {
 }
 
 // permits returns why the principal cannot make a call now: because of a limit of the client or of the tool, or of what the program says.
-func (e *Executor) permits(c *Call) error {
-	p, rates, at := &c.Session.Principal, &e.rates, c.Record.Start
+func (e *Executor) permits(ctx context.Context, c *Call) error {
+	p, at := &c.Session.Principal, c.Record.Start
 	if p.Client != "" {
-		if err := rates.count("client\x00"+p.Client, "client "+brief.Name(p.Client), c.catalog.Settings.Limits.ClientRate, at); err != nil {
+		if err := e.count(ctx, "client\x00"+p.Client, "client "+brief.Name(p.Client), c.catalog.Settings.Limits.ClientRate, at); err != nil {
 			return err
 		}
 	}
 	if c.Tool != nil && c.Tool.RatePerMinute > 0 {
-		if err := rates.count("tool\x00"+c.Tool.Name+"\x00"+p.ID, c.Name, c.Tool.RatePerMinute, at); err != nil {
+		if err := e.count(ctx, "tool\x00"+c.Tool.Name+"\x00"+p.ID, c.Name, c.Tool.RatePerMinute, at); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/store"
 )
 
 // Client is the client of a call: it can be informed, and asked, while the call
@@ -189,6 +190,14 @@ func WithoutSecrets(ctx context.Context, raw json.RawMessage) json.RawMessage {
 
 // SessionOf returns the session of the call that ctx belongs to.
 func SessionOf(ctx context.Context) domain.Session { return callOf(ctx).Session }
+
+// StoreOf returns what the replicas of the server share that the call belongs to; outside any call, nothing.
+func StoreOf(ctx context.Context) *store.Store {
+	if c := callOf(ctx); c.exec != nil {
+		return c.exec.Store
+	}
+	return store.New()
+}
 
 // Previewed returns the [Tool.Preview] that a person has agreed to in the call that ctx belongs to; "" if none was asked. A
 // handler does nothing else than that says.

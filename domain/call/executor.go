@@ -11,11 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/store"
 )
 
 // Executor is the one way to do anything for a caller: to run a tool, read a
@@ -31,6 +30,7 @@ type Executor struct {
 	// may be nil, and is set before the first call.
 	Workspace func(domain.Principal) (*domain.Registry, error)
 	Results   *ResultStore
+	Store     *store.Store // what replicas share
 
 	// Begun is called before the handler of a call runs that may have an effect, with the record as far as it
 	// goes. It is nil, or set before the first call.
@@ -41,7 +41,6 @@ type Executor struct {
 
 	keep      func(*Record)
 	slots     slots
-	rates     rates
 	grants    grants
 	timers    timers
 	abandoned atomic.Int64
@@ -59,10 +58,10 @@ func NewExecutor(registry *domain.Registry, results *ResultStore, settings domai
 	var random [4]byte
 	rand.Read(random[:]) // never fails
 	e := &Executor{
-		Registry: registry, Results: results, keep: record, idPrefix: hex.EncodeToString(random[:]) + "-",
+		Registry: registry, Results: results, Store: store.New(), keep: record, idPrefix: hex.EncodeToString(random[:]) + "-",
 		slots: slots{principals: map[int]*share.Pool{}, tools: map[toolLimit]*share.Pool{}},
-		rates: rates{limiters: share.Store[string, *rate.Limiter]{MaxAge: time.Minute, Renew: true}},
 	}
+	results.shared = e.Store
 	registry.OnChange(func(domain.Change) {
 		c := registry.Catalog()
 		e.slots.forget()
@@ -221,7 +220,7 @@ func (e *Executor) CountList(s domain.Session, method string) error {
 	if perMinute <= 0 {
 		return nil
 	}
-	return e.rates.count("list\x00"+s.Principal.ID, method, max(perMinute, minListRate), time.Now())
+	return e.count(context.Background(), "list\x00"+s.Principal.ID, method, max(perMinute, minListRate), time.Now())
 }
 
 // RegistryOf returns what a principal is offered. After an error, that is nothing.

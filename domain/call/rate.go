@@ -1,44 +1,26 @@
 package call
 
 import (
+	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
-	"github.com/toolserver/toolserver/domain/share"
-	"golang.org/x/time/rate"
+	"github.com/toolserver/toolserver/store"
 )
 
-// rates counts the requests of principals against a number per minute.
-type rates struct {
-	mu       sync.Mutex
-	limiters share.Store[string, *rate.Limiter] // one of each owner; after a minute without use it would be full again
-}
-
-// count counts one request of an owner, or returns an error that says when to
-// try again.
-func (r *rates) count(owner, what string, perMinute int, now time.Time) error {
+// count counts one request of an owner against a number per minute, or returns an error that says when to try again.
+func (e *Executor) count(ctx context.Context, owner, what string, perMinute int, now time.Time) error {
 	if perMinute <= 0 {
 		return nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	l, ok := r.limiters.Get(owner, "")
-	if !ok {
-		l = rate.NewLimiter(rate.Limit(float64(perMinute)/60), perMinute)
-		r.limiters.Put(owner, "", l, 1)
-	}
-	if l.Burst() != perMinute {
-		l.SetLimitAt(now, rate.Limit(float64(perMinute)/60))
-		l.SetBurstAt(now, perMinute)
-	}
-	reservation := l.ReserveN(now, 1)
-	wait := reservation.DelayFrom(now)
-	if wait == 0 {
+	wait, err := e.Store.Take(ctx, owner, perMinute, now)
+	switch {
+	case err != nil:
+		return &domain.Error{Code: domain.CodeBusy, Message: what + ": " + store.ErrUnavailable.Error(), Hint: "Call it again a little later.", Err: err}
+	case wait == 0:
 		return nil
 	}
-	reservation.CancelAt(now)
 	return &domain.Error{
 		Code: domain.CodeRateLimited, Hint: "Wait, then call it again.",
 		Message: fmt.Sprintf("%s: over %d calls a minute; try again in %d s", what, perMinute, seconds(wait)),
@@ -63,12 +45,7 @@ func (e *Executor) Rate(p domain.Principal) (Rate, bool) {
 	if perMinute <= 0 {
 		return Rate{}, false
 	}
-	left := float64(perMinute)
-	e.rates.mu.Lock()
-	if l, ok := e.rates.limiters.Get(p.ID, ""); ok {
-		left = min(l.Tokens(), left)
-	}
-	e.rates.mu.Unlock()
+	left := e.Store.Left(p.ID, perMinute)
 	until := func(calls float64) int {
 		return seconds(time.Duration(max(0, calls-left) / float64(perMinute) * float64(time.Minute)))
 	}

@@ -1,8 +1,9 @@
 package call
 
 import (
-	"crypto/rand"
-	"encoding/hex"
+	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/store"
 )
 
 // ResultStore keeps results that are too long for one answer, so that callers
@@ -26,8 +28,9 @@ type ResultStore struct {
 	// it all are kept in memory. It is set before the first use.
 	Unnamed func() (*os.File, error)
 
-	kept  share.Store[string, keptResult] // by ID
-	rules atomic.Pointer[pageRules]
+	shared *store.Store
+	kept   share.Store[string, keptResult] // by ID
+	rules  atomic.Pointer[pageRules]
 }
 
 // pageRules say how results are cut into pages.
@@ -73,7 +76,7 @@ func (k KeptResult) Call(page int) string {
 // NewResultStore returns a store that cuts results into pages of at most
 // perPage bytes.
 func NewResultStore(perPage int) *ResultStore {
-	s := &ResultStore{kept: share.Store[string, keptResult]{
+	s := &ResultStore{shared: store.New(), kept: share.Store[string, keptResult]{
 		MaxEntries: maxKeptResults, MaxSize: maxKeptBytes, MaxAge: KeptFor,
 		Dropped: func(k keptResult) {
 			if file, ok := k.text.(io.Closer); ok {
@@ -134,15 +137,66 @@ func (s *ResultStore) KeepFile(p domain.Principal, r interface {
 }
 
 func (s *ResultStore) keep(p domain.Principal, text io.ReaderAt, size, counted int64, marked ...span) KeptResult {
-	var random [6]byte
-	rand.Read(random[:]) // never fails
-	id := "lr_" + hex.EncodeToString(random[:])
+	id := idPrefix + s.shared.NewHandle(p.ID)
 	k := keptResult{text, size, s.rules.Load().perPage, marked}
 	if len(marked) > 0 {
 		k.perPage = max(k.perPage-MarkRoom, k.perPage/2, utf8.UTFMax)
 	}
 	s.kept.Put(p.ID, id, k, counted)
+	s.share(p.ID, id, k)
 	return KeptResult{id, k.pages(), k.perPage, marked}
+}
+
+const idPrefix = "lr_" // of the IDs of results
+
+// maxShared bounds a result that replicas share.
+const maxShared = 4 << 20
+
+// sharedHead is the first line of a result as replicas share it; the text follows.
+type sharedHead struct {
+	PerPage int
+	Spans   [][2]int
+	Marks   [][2]string
+}
+
+// share lets other replicas have a result, if it is not too long for that.
+func (s *ResultStore) share(owner, id string, k keptResult) {
+	if !s.shared.Shared() || k.size > maxShared {
+		return
+	}
+	text, err := k.read(id, 0, k.size)
+	if err != nil {
+		return // as whoever reads it here will find out
+	}
+	r := sharedHead{PerPage: k.perPage}
+	for _, m := range k.spans {
+		r.Spans, r.Marks = append(r.Spans, [2]int{m.from, m.to}), append(r.Marks, [2]string{m.open, m.close})
+	}
+	b, _ := json.Marshal(r)                                                                                // nothing of it can fail
+	_ = s.shared.Put(context.Background(), owner, "result:"+id, append(append(b, '\n'), text...), KeptFor) // whose failure other replicas say
+}
+
+// find returns a result of a principal, also of another replica.
+func (s *ResultStore) find(p domain.Principal, id string) (keptResult, error) {
+	k, ok := s.kept.Get(p.ID, id)
+	if ok {
+		return k, nil
+	}
+	var r sharedHead
+	b, _ := s.shared.Get(context.Background(), p.ID, "result:"+id)
+	head, text, _ := bytes.Cut(b, []byte{'\n'})
+	if b == nil || json.Unmarshal(head, &r) != nil || len(r.Spans) != len(r.Marks) {
+		if where := s.shared.Whereabouts(p.ID, strings.TrimPrefix(id, idPrefix), KeptFor); where != "" {
+			return k, fmt.Errorf("%w: %s", ErrUnknownResult, where)
+		}
+		return k, ErrUnknownResult
+	}
+	k = keptResult{text: s.readable(string(text)), size: int64(len(text)), perPage: max(r.PerPage, utf8.UTFMax)}
+	for i, at := range r.Spans {
+		k.spans = append(k.spans, span{mark{r.Marks[i][0], r.Marks[i][1]}, at[0], at[1]})
+	}
+	s.kept.Put(p.ID, id, k, k.size)
+	return k, nil
 }
 
 func (k keptResult) pages() int {
@@ -153,9 +207,9 @@ func (k keptResult) pages() int {
 // between runes, and all of them together are exactly the result, with secrets
 // redacted. A page that begins or ends within marked text has the marks besides.
 func (s *ResultStore) Page(p domain.Principal, id string, page int) (text string, pages int, err error) {
-	k, ok := s.kept.Get(p.ID, id)
-	if !ok {
-		return "", 0, ErrUnknownResult
+	k, err := s.find(p, id)
+	if err != nil {
+		return "", 0, err
 	}
 	pages = k.pages()
 	if page < 1 || page > pages {
@@ -179,10 +233,10 @@ var ErrTooLong = errors.New("the result is too long")
 
 // All returns a whole result of up to most bytes, and whether text in it is marked.
 func (s *ResultStore) All(p domain.Principal, id string, most int64) (all []byte, marked bool, err error) {
-	k, ok := s.kept.Get(p.ID, id)
+	k, err := s.find(p, id)
 	switch {
-	case !ok:
-		return nil, false, ErrUnknownResult
+	case err != nil:
+		return nil, false, err
 	case k.size > most:
 		return nil, false, ErrTooLong
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -81,7 +82,7 @@ func (r *Runner) Start(ctx context.Context, session string, req Request) (*Job, 
 	// Nothing of the call that starts it: a job is kept long after that.
 	jobCtx, cancel := context.WithCancel(context.Background())
 	j := &Job{
-		ID: "job-" + strings.ToLower(rand.Text()[:8]), Command: commandText(&req), Started: time.Now(), Explain: req.Explain,
+		ID: cmp.Or(req.ID, "job-"+strings.ToLower(rand.Text()[:8])), Command: commandText(&req), Started: time.Now(), Explain: req.Explain,
 		session: session, owner: req.Owner, proxy: req.Proxy, output: c.merged, cancel: cancel, done: make(chan struct{}),
 	}
 	if err := r.remember(j); err != nil {

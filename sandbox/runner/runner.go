@@ -74,6 +74,8 @@ type Request struct {
 	// Owner is for whom the command runs, such as a principal. Owners share
 	// [Options.MaxConcurrent] and each has [Options.MaxOwnerJobs].
 	Owner string
+	// ID names a job; [Runner.Start] makes one up if it is empty.
+	ID string
 	// Stdin is what the command reads. Nil means the null device, and never the
 	// standard input of the server.
 	Stdin []byte

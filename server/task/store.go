@@ -4,6 +4,7 @@
 package task
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"github.com/toolserver/toolserver/domain/lazyregexp"
 	"github.com/toolserver/toolserver/domain/share"
 	"github.com/toolserver/toolserver/osfile"
+	"github.com/toolserver/toolserver/store"
 )
 
 // Status is what a task does.
@@ -53,7 +55,8 @@ type Task struct {
 	State
 	Owner   string `json:"owner"` // ID of the principal, to whom alone it exists
 	Tool    string `json:"tool"`
-	Foreign bool   `json:"-"` // another process goes on with it
+	Foreign bool   `json:"-"`                 // another process goes on with it
+	Replica string `json:"replica,omitempty"` // whose; empty for one of this machine
 }
 
 // Update sets the time of the last change, which was made.
@@ -87,6 +90,8 @@ type Store struct {
 	Directory func() (*os.Root, error)
 	// Unusable is called once if it cannot be used.
 	Unusable func(error)
+	// Shared has the tasks of other replicas, which get those of this one.
+	Shared *store.Store
 
 	mu   sync.Mutex
 	name string   // of the directory of this process; empty until the first task
@@ -95,8 +100,8 @@ type Store struct {
 	kept share.Store[string, *Task] // that have ended, by ID; nil if it is in its file
 }
 
-// NewID returns the ID of a new task.
-func (s *Store) NewID() string {
+// NewID returns the ID of a new task of a principal.
+func (s *Store) NewID(owner string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.name == "" {
@@ -111,6 +116,9 @@ func (s *Store) NewID() string {
 			s.kept.MaxSize = maxKeptInMemory
 			s.Unusable(err)
 		}
+	}
+	if keys := s.Shared.Keys(); keys.Shared() {
+		return s.name + "-" + s.Shared.NewHandle(owner)
 	}
 	return s.name + "-" + strings.ToLower(rand.Text())
 }
@@ -214,6 +222,49 @@ func (s *Store) write(name string, data []byte) error {
 	return s.dir.Rename(temp, name)
 }
 
+// Share gives other replicas the state of a task: before its ID is given to a client, when it changes, and again and again while it goes on, as the store
+// may lose it. A task of which they do not hear has failed.
+func (s *Store) Share(t Task) error {
+	if !s.Shared.Shared() {
+		return nil
+	}
+	t.Replica = s.Shared.Name()
+	data, err := json.Marshal(t)
+	if err == nil && len(data) > store.MaxValue {
+		const text = "The call has ended. Its result is too long for all replicas of this server: ask for the task again, until the one that made the call answers."
+		t.Result, _ = json.Marshal(map[string]any{"isError": true, "content": []map[string]string{{"type": "text", "text": text}}})
+		data, err = json.Marshal(t)
+	}
+	if err != nil {
+		return err
+	}
+	return s.Shared.Put(context.Background(), t.Owner, "task:"+t.ID, data, KeptFor)
+}
+
+// elsewhere returns the state of a task that another replica has, or had. The error is [ErrUnknown], or that of the store.
+func (s *Store) elsewhere(owner, id string) (t Task, err error) {
+	data, err := s.Shared.Get(context.Background(), owner, "task:"+id)
+	switch {
+	case err != nil:
+		return t, err
+	case data == nil || json.Unmarshal(data, &t) != nil || t.Owner != owner || t.ID != id:
+		if where := s.Shared.Whereabouts(owner, id[strings.IndexByte(id, '-')+1:], 2*KeptFor); where != "" {
+			return Task{}, fmt.Errorf("%w: %s", ErrUnknown, where)
+		}
+		return Task{}, ErrUnknown
+	case t.Status.Final():
+		return t, nil
+	}
+	lives, err := s.Shared.Alive(context.Background(), t.Replica)
+	if err != nil {
+		return Task{}, err
+	}
+	if t.Foreign = lives; !lives {
+		t.fail(time.Now().UTC())
+	}
+	return t, nil
+}
+
 // taskID matches the IDs of tasks.
 var taskID = lazyregexp.New(`^[a-z2-7]{12}-[a-z2-7]{26}\z`)
 
@@ -223,6 +274,15 @@ func (s *Store) Get(owner, id string) (t Task, err error) {
 	if !taskID().MatchString(id) {
 		return t, ErrUnknown
 	}
+	t, err = s.get(owner, id)
+	if s.Shared.Keys().Shared() && (t.Foreign || errors.Is(err, ErrUnknown)) {
+		return s.elsewhere(owner, id)
+	}
+	return t, err
+}
+
+// get returns the state of a task of a process of this machine.
+func (s *Store) get(owner, id string) (t Task, err error) {
 	name, _, _ := strings.Cut(id, "-")
 	s.mu.Lock()
 	dir, own := s.dir, s.name == name

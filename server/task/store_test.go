@@ -9,11 +9,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/toolserver/toolserver/store"
 )
 
 // newStore returns a store as another process has it, in the directory base.
 func newStore(t *testing.T, base string) *Store {
-	s := &Store{Directory: func() (*os.Root, error) { return os.OpenRoot(base) }, Unusable: func(err error) { t.Log(err) }}
+	s := &Store{Shared: store.New(), Directory: func() (*os.Root, error) { return os.OpenRoot(base) }, Unusable: func(err error) { t.Log(err) }}
 	t.Cleanup(s.Close)
 	return s
 }
@@ -29,8 +31,8 @@ func put(t *testing.T, s *Store, state Task) {
 func TestProcesses(t *testing.T) {
 	base := t.TempDir()
 	one, other := newStore(t, base), newStore(t, base)
-	running := Task{Owner: "ann", State: State{ID: one.NewID(), Status: Working, Created: time.Now()}}
-	done := Task{Owner: "ann", State: State{ID: one.NewID(), Status: Completed, Result: json.RawMessage(`{"content":[]}`)}}
+	running := Task{Owner: "ann", State: State{ID: one.NewID("ann"), Status: Working, Created: time.Now()}}
+	done := Task{Owner: "ann", State: State{ID: one.NewID("ann"), Status: Completed, Result: json.RawMessage(`{"content":[]}`)}}
 	put(t, one, running)
 	put(t, one, done)
 	if got, err := other.Get("ann", running.ID); err != nil || got.Status != Working || !got.Foreign {
@@ -45,7 +47,7 @@ func TestProcesses(t *testing.T) {
 				t.Errorf("of another principal: %v", err)
 			}
 		}
-		for _, id := range []string{"", "x", "../" + done.ID, strings.ToUpper(done.ID), done.ID + "\n", one.NewID(), lockName} {
+		for _, id := range []string{"", "x", "../" + done.ID, strings.ToUpper(done.ID), done.ID + "\n", one.NewID("ann"), lockName} {
 			if got, err := s.Get("ann", id); err != ErrUnknown {
 				t.Errorf("%q: %+v, %v", id, got, err)
 			}
@@ -66,7 +68,7 @@ func TestExpired(t *testing.T) {
 	old := time.Now().Add(-2 * KeptFor)
 	var ids []string
 	for _, s := range []*Store{dead, lives} {
-		task := Task{Owner: "ann", State: State{ID: s.NewID(), Status: Working}}
+		task := Task{Owner: "ann", State: State{ID: s.NewID("ann"), Status: Working}}
 		put(t, s, task)
 		dir := filepath.Join(base, s.name)
 		for _, path := range []string{filepath.Join(dir, task.ID), dir} {
@@ -84,7 +86,7 @@ func TestExpired(t *testing.T) {
 	if got, err := next.Get("ann", ids[1]); err != nil || got.Status != Working {
 		t.Errorf("a task of a process that lives: %+v, %v", got, err)
 	}
-	next.NewID()
+	next.NewID("ann")
 	if _, err := os.Stat(filepath.Join(base, dead.name)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the directory of the process that is gone: %v", err)
 	}
@@ -97,9 +99,9 @@ func TestExpired(t *testing.T) {
 func TestDropped(t *testing.T) {
 	base := t.TempDir()
 	s := newStore(t, base)
-	first := s.NewID()
+	first := s.NewID("ann")
 	s.kept.MaxEntries = 2
-	ids := []string{first, s.NewID(), s.NewID()}
+	ids := []string{first, s.NewID("ann"), s.NewID("ann")}
 	for _, id := range ids {
 		put(t, s, Task{Owner: "ann", State: State{ID: id, Status: Cancelled}})
 	}
@@ -113,12 +115,12 @@ func TestDropped(t *testing.T) {
 
 // TestUnwritable keeps tasks without a directory, and when writing fails.
 func TestUnwritable(t *testing.T) {
-	none := &Store{Directory: func() (*os.Root, error) { return nil, errors.New("none") }}
+	none := &Store{Shared: store.New(), Directory: func() (*os.Root, error) { return nil, errors.New("none") }}
 	said := 0
 	none.Unusable = func(error) { said++ }
 	lost := newStore(t, t.TempDir())
 	for _, s := range []*Store{none, lost} {
-		running, done := s.NewID(), s.NewID()
+		running, done := s.NewID("ann"), s.NewID("ann")
 		if s == lost { // the directory goes
 			if err := os.RemoveAll(s.dir.Name()); err != nil {
 				t.Fatal(err)

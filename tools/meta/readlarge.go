@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
@@ -63,9 +64,11 @@ func (r reader) read(ctx context.Context, in readInput) (domain.ToolResult, erro
 	}
 	switch {
 	case errors.Is(err, call.ErrUnknownResult):
-		return domain.Failure("unknown_id",
-			fmt.Sprintf("there is no result %q: results expire after %d minutes, or sooner if many are kept; repeat the call that made it",
-				in.ID, int(call.KeptFor.Minutes())),
+		why := fmt.Sprintf("results expire after %d minutes, or sooner if many are kept", int(call.KeptFor.Minutes()))
+		if _, known, ok := strings.Cut(err.Error(), ": "); ok {
+			why = known
+		}
+		return domain.Failure("unknown_id", fmt.Sprintf("there is no result %q: %s; repeat the call that made it", in.ID, why),
 			"Repeat the call that made the result, and read it with the id the new answer gives."), nil
 	case errors.Is(err, call.ErrTooLong):
 		return domain.Failure("too_large", fmt.Sprintf("result %q is too long for select, which reads up to %d MiB", in.ID, maxSelectable>>20),

@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,11 +16,13 @@ import (
 	"github.com/toolserver/toolserver/domain/schema"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/runner"
+	"github.com/toolserver/toolserver/store"
 	"github.com/toolserver/toolserver/tools/lift"
 )
 
 const (
 	jobsTool = "bash_jobs"
+	jobID    = "job-" // begins the IDs of jobs
 	// maxWait is how long a call waits for the end of a job, in seconds: shorter than
 	// the minute that many clients wait for an answer.
 	maxWait = 50
@@ -43,9 +46,20 @@ func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error
 	if t.commands, err = lift.Commands(ctx, t.held, req); err != nil {
 		return t.failure(err)
 	}
+	if keys := call.StoreOf(ctx).Keys(); keys.Shared() {
+		req.Run.ID = jobID + call.StoreOf(ctx).NewHandle(req.Run.Owner)
+	}
 	req.Run.Explain = func(res runner.Result) string { told, _ := t.refusals(req, res, res.Output); return told }
-	job, err := t.commands.Start(ctx, call.SessionOf(ctx).Key(), req)
-	if err != nil {
+	session := call.SessionOf(ctx).Key()
+	job, err := t.commands.Start(ctx, session, req)
+	if err == nil {
+		err = shareJobs(ctx, session, t.commands.Jobs(), job)
+	}
+	switch {
+	case errors.Is(err, store.ErrUnavailable) && call.StoreOf(ctx).Refuses():
+		job.Stop()
+		return domain.Failure("busy", t.name+": "+store.ErrUnavailable.Error(), "Run it again a little later."), nil
+	case err != nil && job == nil:
 		return t.failure(err)
 	}
 	started := fmt.Sprintf("[job %s started; read its output with %s(action=\"read\", job=%q), stop it with action=\"stop\"]", job.ID, jobsTool, job.ID)
@@ -115,21 +129,42 @@ func newJobs(c sandbox.Capabilities) domain.Tool {
 }
 
 func (w watcher) run(ctx context.Context, in jobsInput) (domain.ToolResult, error) {
-	jobs := w.Of(call.SessionOf(ctx).Key())
-	if in.Action == "list" {
-		return list(ctx, jobs, in.Offset)
-	}
+	session := call.SessionOf(ctx).Key()
+	jobs, room := w.Of(session), call.ListRoom(ctx)-room
 	i := slices.IndexFunc(jobs, func(j *runner.Job) bool { return j.ID == in.Job })
-	switch {
-	case in.Job == "" && len(jobs) == 1:
-		i = 0
-	case in.Job == "":
-		return domain.ToolResult{}, domain.InvalidArgument(jobsTool, "job", "is required to "+in.Action+"; jobs: "+ids(jobs))
-	case i < 0:
-		return domain.Failure("unknown_job", fmt.Sprintf("%s: no such background job %q; jobs: %s", jobsTool, brief.Name(in.Job), ids(jobs)),
-			"Give the id of one of the jobs that there are."), nil
+	if i >= 0 && in.Action != "list" {
+		return use(ctx, jobs[i], in, room)
 	}
-	job := jobs[i]
+	others, err := otherJobs(ctx, session)
+	if errors.Is(err, store.ErrUnavailable) {
+		return domain.Failure("busy", jobsTool+": "+store.ErrUnavailable.Error(), "Call it again a little later."), nil
+	}
+	var entries []jobEntry
+	for _, j := range jobs {
+		entries = append(entries, entryOf(j))
+	}
+	for _, o := range others {
+		entries = append(entries, o.jobEntry)
+	}
+	if in.Action == "list" {
+		return list(ctx, entries, in.Offset)
+	}
+	o := slices.IndexFunc(others, func(o otherJob) bool { return o.Job == in.Job })
+	switch {
+	case in.Job == "" && len(entries) == 1 && len(jobs) == 1:
+		return use(ctx, jobs[0], in, room)
+	case in.Job == "" && len(entries) == 1:
+		o = 0
+	case in.Job == "":
+		return domain.ToolResult{}, domain.InvalidArgument(jobsTool, "job", "is required to "+in.Action+"; jobs: "+ids(entries))
+	case o < 0:
+		return unknown(ctx, brief.Name(in.Job), entries), nil
+	}
+	return others[o].elsewhere(ctx, session, in, room)
+}
+
+// use reads or stops a job of this process.
+func use(ctx context.Context, job *runner.Job, in jobsInput, room int) (domain.ToolResult, error) {
 	if in.Action == "stop" {
 		job.Stop()
 	} else if in.Wait > 0 {
@@ -141,16 +176,12 @@ func (w watcher) run(ctx context.Context, in jobsInput) (domain.ToolResult, erro
 		case <-ctx.Done(): // with what there is
 		}
 	}
-	return read(job, in.Offset, call.ListRoom(ctx)-room)
+	return read(job, in.Offset, room)
 }
 
-// list returns the jobs from an offset on, one in a line.
-func list(ctx context.Context, jobs []*runner.Job, offset int64) (domain.ToolResult, error) {
-	entries := make([]jobEntry, len(jobs))
-	for i, job := range jobs {
-		entries[i] = entryOf(job)
-	}
-	l := call.ListFrom(entries, int(min(offset, math.MaxInt32)))
+// list returns jobs from an offset on, one in a line.
+func list(ctx context.Context, jobs []jobEntry, offset int64) (domain.ToolResult, error) {
+	l := call.ListFrom(jobs, int(min(offset, math.MaxInt32)))
 	l.None = "no jobs"
 	l.Text = func(entries []jobEntry) string {
 		if len(jobs) == 0 {
@@ -219,10 +250,10 @@ func read(job *runner.Job, offset int64, room int) (domain.ToolResult, error) {
 // minRead is what a page of output has at least if there is as much.
 const minRead = 100
 
-func ids(jobs []*runner.Job) string {
+func ids(jobs []jobEntry) string {
 	var all []string
 	for _, j := range jobs {
-		all = append(all, j.ID)
+		all = append(all, j.Job)
 	}
 	if all == nil {
 		return "none"

@@ -193,6 +193,10 @@ func (a *App) apply(cfg *config.Loaded) error {
 	if err != nil {
 		return err
 	}
+	keys, err := config.Keys(cfg)
+	if err != nil {
+		return err
+	}
 	box, err := a.sandbox(cfg)
 	if err != nil {
 		return err
@@ -220,6 +224,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 	issued, other := a.verifier(cfg)
 	settings := a.settings(cfg)
 	before := a.now.Swap(&state{cfg, tokens, issued, settings, update, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box, warnings})
+	useKeys(a.exec.Store, keys)
 	box.TakeEffect()
 	if issued.Start(); before != nil && other {
 		before.issued.Close()

@@ -118,7 +118,7 @@ func (r *reloader) reload(onlyTrust bool) {
 		r.app.journal.layers()
 	}
 	if needsRestart(old, cfg) {
-		r.app.journal.log.Warn("changes of logging and of server (except tokens) require a restart")
+		r.app.journal.log.Warn("changes of logging, store and server (except tokens and keys) require a restart")
 	}
 }
 
@@ -143,8 +143,8 @@ func (r *reloader) refuse(now os.FileInfo) {
 // the server starts.
 func needsRestart(old, new *config.Loaded) bool {
 	before, after := old.Server, new.Server
-	before.Tokens, after.Tokens = nil, nil
-	return !reflect.DeepEqual(before, after) || old.Logging != new.Logging
+	before.Tokens, after.Tokens, before.Keys, after.Keys = nil, nil, nil, nil
+	return !reflect.DeepEqual(before, after) || old.Logging != new.Logging || old.Store != new.Store
 }
 
 // justReloaded is how long a hangup may come after the change it is about.

@@ -120,10 +120,15 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 	}()
 	defer func() { ended(); <-logged }()
 	defer a.exec.Registry.OnChange(func(domain.Change) { a.journal.missing() })()
-	if o.HTTP != "" {
-		return s.overHTTP(ctx)
+	if o.HTTP == "" {
+		return s.overStdio(ctx)
 	}
-	return s.overStdio(ctx)
+	unshare, err := s.startStore()
+	if err != nil {
+		return err
+	}
+	defer unshare()
+	return s.overHTTP(ctx)
 }
 
 // serves returns the program with what it takes to serve clients.
@@ -289,7 +294,7 @@ func (s *serving) overHTTP(ctx context.Context) error {
 		SessionTTL: cfg.Server.SessionTTL, MaxSessions: cfg.Server.MaxSessions, DrainDelay: cfg.Server.DrainDelay,
 		Authenticator: s.auth, Proxies: cfg.Proxies(), Refused: s.auth.refusals.note, Pages: pages,
 		Protected: func() *wellknown.Protected { return s.Config().Protected() },
-		Ready:     func() error { return s.now.Load().issued.Ready() },
+		Ready:     s.ready,
 	})
 }
 

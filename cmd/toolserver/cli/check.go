@@ -144,6 +144,14 @@ func (r *checkReport) serving(cfg *config.Loaded) {
 	case cert != nil:
 		r.line(true, "tls", fmt.Sprintf("%s, valid until %s", cfg.Server.TLS.Cert, cert.Leaf.NotAfter.Format(time.DateOnly)))
 	}
+	if cfg.Store.URL != "" {
+		found := "the replicas' store answers"
+		err := cfg.Store.Reach(context.Background())
+		if err != nil {
+			found = cfg.Mistake("store.url", "%v", err).Error()
+		}
+		r.line(err == nil, "store", found)
+	}
 	if file := cfg.Audit.File; file != "" {
 		_, err := os.Stat(filepath.Dir(file))
 		if err != nil {

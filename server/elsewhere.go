@@ -1,0 +1,157 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/toolserver/toolserver/domain/call"
+	"github.com/toolserver/toolserver/wire/jsonrpc"
+)
+
+// Where several replicas share a store, requests of one session reach any of them. What of a session is not in its passport is where it began: a call that
+// waits for an answer, the stream that carries changes. So what concerns these is passed on to the replicas that know the session.
+
+// Kinds of messages between replicas.
+const (
+	sessionMessage = "session"
+	askMessage     = "ask session"
+	taskMessage    = "task"
+)
+
+// elsewhere is what a replica passes on about a session.
+type elsewhere struct {
+	Token   string          `json:"token"`
+	Ended   bool            `json:"ended,omitempty"`   // its client has ended it
+	Message json.RawMessage `json:"message,omitempty"` // of its client: a response, a cancellation, a subscription or a level
+	Done    string          `json:"done,omitempty"`    // an elicitation that is complete, for its stream
+}
+
+// known is what a replica knows of a session besides its passport.
+type known struct {
+	Level   int32    `json:"level"`
+	Watched []string `json:"watched,omitempty"` // documents that it has subscribed to
+}
+
+// knownTime is how long a replica waits for what others know of a session.
+const knownTime = 100 * time.Millisecond
+
+// serveElsewhere takes in what other replicas pass on.
+func (s *Server) serveElsewhere() {
+	st := s.exec.Store
+	st.On(sessionMessage, func(_ context.Context, body []byte) []byte {
+		var e elsewhere
+		if json.Unmarshal(body, &e) != nil {
+			return nil
+		}
+		if ses := s.sessionOf(e.Token); ses != nil {
+			s.passedOn(ses, &e)
+		}
+		return nil
+	})
+	st.On(askMessage, func(_ context.Context, body []byte) []byte {
+		k := known{Level: int32(call.LogInfo)}
+		if ses := s.sessionOf(string(body)); ses != nil {
+			k.Level = ses.logLevel.Load()
+			ses.changes.watching.Lock()
+			defer ses.changes.watching.Unlock()
+			k.Watched = slices.Collect(maps.Keys(ses.changes.watched))
+		}
+		return jsonrpc.AppendValue(nil, k)
+	})
+	st.On(taskMessage, s.tasks.fromElsewhere)
+	st.OnBeat(s.tasks.shareAll)
+}
+
+// sessionOf returns the session of a token that this replica knows, or nil.
+func (s *Server) sessionOf(token string) *session {
+	all := s.sessions.Load()
+	if all == nil {
+		return nil
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.byID[token]
+}
+
+// passOn has the other replicas that know a session take in a message of its client.
+func (s *Server) passOn(ses *session, message []byte) {
+	if ses.token != "" {
+		s.tell(elsewhere{Token: ses.token, Message: message})
+	}
+}
+
+func (s *Server) tell(e elsewhere) {
+	if s.exec.Store.Shared() {
+		s.exec.Store.Tell("", sessionMessage, jsonrpc.AppendValue(nil, e))
+	}
+}
+
+// passOnAnswer does so with a response, for the call that waits for it.
+func (s *Server) passOnAnswer(ses *session, m *jsonrpc.Message) {
+	member, value := `,"result":`, m.Result
+	if m.Failure != nil {
+		member, value = `,"error":`, m.Failure
+	}
+	s.passOn(ses, append(append(append(append([]byte(`{"jsonrpc":"2.0","id":`), m.ID...), member...), value...), '}'))
+}
+
+// passedOn takes in what another replica passes on about a session.
+func (s *Server) passedOn(ses *session, e *elsewhere) {
+	switch {
+	case e.Ended:
+		s.sessions.Load().drop(ses, false)
+		return
+	case e.Done != "":
+		ses.changes.add(completed(e.Done))
+		return
+	}
+	msg, err := parse(e.Message)
+	who := ses.who.Load()
+	switch {
+	case err != nil:
+	case msg.Response:
+		ses.answered(&msg.Message)
+	case msg.method == mcp.MethodNotificationCancelled:
+		ses.cancelRequest(msg.Params)
+	case msg.method == mcp.MethodSetLogLevel:
+		in := incoming{message: msg, server: s, session: ses}
+		_, _ = in.setLogLevel()
+	case who != nil && (msg.method == mcp.MethodResourcesSubscribe || msg.method == mcp.MethodResourcesUnsubscribe):
+		x := &exchange{incoming: incoming{message: msg, server: s, session: ses, who: *who, ctx: ses.ctx}}
+		_ = x.subscribed() // who asked has got the error
+	}
+}
+
+// learn asks the other replicas what they know of a session that is not in its passport.
+func (s *Server) learn(ctx context.Context, ses *session, who caller) {
+	if !s.exec.Store.Shared() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, knownTime)
+	defer cancel()
+	for _, answer := range s.exec.Store.Ask(ctx, "", askMessage, []byte(ses.token)) {
+		var k known
+		if json.Unmarshal(answer, &k) != nil {
+			continue
+		}
+		if k.Level != int32(call.LogInfo) {
+			ses.logLevel.Store(k.Level)
+		}
+		for _, uri := range k.Watched {
+			_ = ses.changes.subscribe(who, uri) // as it was allowed there
+		}
+	}
+}
+
+// numberApart has a session number its requests and streams so that no two replicas use the same numbers.
+func (s *session) numberApart() {
+	base := rand.Int64N(1<<30) << 20
+	s.asked = int(base)
+	s.responses.Store(base)
+}

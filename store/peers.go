@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Times of the messages between replicas.
+const (
+	beatEvery  = 5 * time.Second
+	goneAfter  = 3 * beatEvery // a replica that was not heard of for that long has ended
+	maxDelay   = time.Minute   // a message that is older is not taken
+	maxServing = 64            // messages at a time; more are dropped, and who asks is not answered
+	everybody  = "ts:replicas"
+)
+
+// Peers are the other replicas, which this one tells and asks things. A server that is alone has none.
+type Peers struct {
+	store   *Store // nil until it is started with others
+	name    string // of this process among the replicas
+	others  atomic.Int32
+	kinds   map[string]func(context.Context, []byte) []byte
+	beats   []func()
+	serving chan struct{}
+
+	mu      sync.Mutex
+	waiting map[string]chan []byte // answers, by the ID of the question
+}
+
+// message is what one replica says to others. It is sealed: who can write to the store cannot make one.
+type message struct {
+	Kind string    `json:"kind"`
+	From string    `json:"from"`
+	ID   string    `json:"id,omitempty"` // of a question, or of the one that this answers
+	At   time.Time `json:"at"`
+	Body []byte    `json:"body,omitempty"`
+}
+
+// answerKind is the kind of answers.
+const answerKind = "answer"
+
+// sealedMessage is what messages are sealed for.
+const sealedMessage = "message between replicas"
+
+// On has messages of a kind served, from Start on. What serve returns is the answer; nil for none. It may be called several times at once.
+func (p *Peers) On(kind string, serve func(ctx context.Context, body []byte) []byte) {
+	if p.kinds == nil {
+		p.kinds = map[string]func(context.Context, []byte) []byte{}
+	}
+	p.kinds[kind] = serve
+}
+
+// OnBeat has do called every few seconds, and when the store can be reached again: what must be in it is to be put there again.
+func (p *Peers) OnBeat(do func()) { p.beats = append(p.beats, do) }
+
+// alive is the key that a replica renews as long as it lives.
+func alive(name string) string { return "ts:replica:" + name }
+
+// beat says that this replica lives.
+func (p *Peers) beat() {
+	s := p.store
+	if s.try(s.ctx, slow, func(ctx context.Context) error { return s.remote.put(ctx, alive(p.name), nil, goneAfter) }) != nil {
+		return
+	}
+	p.Tell("", "beat", nil)
+	for _, do := range p.beats {
+		do()
+	}
+}
+
+// Alive reports whether a process among the replicas lives. The error says that nobody knows.
+func (p *Peers) Alive(ctx context.Context, name string) (lives bool, err error) {
+	err = p.store.try(ctx, slow, func(ctx context.Context) error {
+		v, err := p.store.remote.get(ctx, alive(name))
+		lives = v != nil
+		return err
+	})
+	return lives, err
+}
+
+// Replicas returns how many replicas there are, as far as is known.
+func (p *Peers) Replicas() int { return int(p.others.Load()) + 1 }
+
+// listen takes in messages until the store is stopped.
+func (p *Peers) listen() {
+	s := p.store
+	for s.ctx.Err() == nil {
+		_ = s.remote.receive(s.ctx, []string{everybody, everybody + ":" + p.name}, p.take)
+		select {
+		case <-s.ctx.Done():
+		case <-time.After(probePause):
+		}
+	}
+}
+
+// take takes in a message.
+func (p *Peers) take(sealed string) {
+	plain, err := p.store.Keys().OpenBytes(sealedMessage, []byte(sealed))
+	var m message
+	if err != nil || json.Unmarshal(plain, &m) != nil || m.From == p.name || time.Since(m.At).Abs() > maxDelay {
+		return
+	}
+	if m.Kind == answerKind {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if waiting := p.waiting[m.ID]; waiting != nil {
+			select {
+			case waiting <- m.Body:
+			default:
+			}
+		}
+		return
+	}
+	serve := p.kinds[m.Kind]
+	if serve == nil {
+		return
+	}
+	select {
+	case p.serving <- struct{}{}:
+	default:
+		return
+	}
+	p.store.work.Go(func() {
+		defer func() { <-p.serving }()
+		if answer := serve(p.store.ctx, m.Body); answer != nil && m.ID != "" {
+			p.send(p.store.ctx, m.From, message{Kind: answerKind, ID: m.ID, Body: answer})
+		}
+	})
+}
+
+// send sends a message to one replica, or to all others if to is empty, and returns how many of them got it.
+func (p *Peers) send(ctx context.Context, to string, m message) (received int) {
+	s := p.store
+	m.From, m.At = p.name, time.Now()
+	plain, err := json.Marshal(m)
+	if err != nil {
+		return 0
+	}
+	channel, own := everybody, 1
+	if to != "" {
+		channel, own = everybody+":"+to, 0
+	}
+	sealed := s.Keys().SealBytes(sealedMessage, plain)
+	_ = s.try(ctx, slow, func(ctx context.Context) error {
+		n, err := s.remote.publish(ctx, channel, sealed)
+		received = max(0, int(n)-own)
+		return err
+	})
+	if to == "" {
+		p.others.Store(int32(received))
+	}
+	return received
+}
+
+// Tell says something to one replica, or to all others if to is empty, and reports whether any got it. It does nothing for a server that is alone.
+func (p *Peers) Tell(to, kind string, body []byte) bool {
+	return p.store != nil && p.send(p.store.ctx, to, message{Kind: kind, Body: body}) > 0
+}
+
+// Ask asks one replica, or all others if to is empty, and returns their answers. Who does not answer before ctx ends is left out.
+func (p *Peers) Ask(ctx context.Context, to, kind string, body []byte) (answers [][]byte) {
+	if p.store == nil {
+		return nil
+	}
+	m := message{Kind: kind, ID: rand.Text(), Body: body}
+	waiting := make(chan []byte, maxServing)
+	p.mu.Lock()
+	p.waiting[m.ID] = waiting
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.waiting, m.ID)
+	}()
+	for range p.send(ctx, to, m) {
+		select {
+		case a := <-waiting:
+			answers = append(answers, a)
+		case <-ctx.Done():
+			return answers
+		}
+	}
+	return answers
+}

@@ -1,0 +1,244 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/valkey-io/valkey-go"
+)
+
+// server is Valkey, or another server that speaks RESP. It is safe for concurrent use.
+type server struct {
+	option valkey.ClientOption
+	client atomic.Pointer[valkey.Client] // nil until it was reached
+	bucket *valkey.Lua
+}
+
+// gcra takes of a bucket (generic cell rate algorithm): its value is when it will be full again, in microseconds of the server's clock, so that
+// the clocks of replicas do not matter.
+const gcra = `
+local time = redis.call('TIME')
+local now, limit, n = time[1] * 1000000 + time[2], tonumber(ARGV[1]), tonumber(ARGV[2])
+local each = 60000000 / limit
+local full = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now)
+local left = math.floor((now + 60000000 - full) / each + 0.0001)
+local got = math.min(left, n)
+if got <= 0 then return {0, 0, math.ceil(full + each - 60000000 - now)} end
+redis.call('SET', KEYS[1], string.format('%.0f', full + got * each), 'PX', 61000)
+return {got, left - got, 0}`
+
+func newServer(option valkey.ClientOption) *server {
+	return &server{option: option, bucket: valkey.NewLuaScript(gcra)}
+}
+
+// Buffers of a connection: a few are enough for what replicas ask.
+const connectionBuffer = 64 << 10
+
+// parse returns how to reach the server that the settings name.
+func (o Settings) parse() (valkey.ClientOption, error) {
+	option, err := valkey.ParseURL(o.URL)
+	switch {
+	case err != nil:
+		return option, errors.New(strings.TrimPrefix(err.Error(), "valkey: "))
+	case o.Password != "":
+		text, err := os.ReadFile(o.Password)
+		if err != nil {
+			return option, err
+		}
+		option.Password = strings.TrimSpace(string(text))
+	}
+	if o.CA != "" {
+		text, err := os.ReadFile(o.CA)
+		if err != nil {
+			return option, err
+		}
+		pool := x509.NewCertPool()
+		switch {
+		case option.TLSConfig == nil:
+			return option, errors.New("ca_file is for addresses with rediss://")
+		case !pool.AppendCertsFromPEM(text):
+			return option, fmt.Errorf("%s has no certificate in PEM", o.CA)
+		}
+		option.TLSConfig.RootCAs = pool
+	}
+	if option.TLSConfig != nil {
+		option.TLSConfig.MinVersion = tls.VersionTLS12
+	}
+	option.Dialer.Timeout = cmp.Or(option.Dialer.Timeout, slow)
+	option.ConnWriteTimeout, option.DisableCache, option.DisableRetry, option.ClientName = 2*slow, true, true, "toolserver"
+	option.ReadBufferEachConn, option.WriteBufferEachConn, option.PipelineMultiplex, option.RingScaleEachConn = connectionBuffer, connectionBuffer, 1, 8
+	return option, nil
+}
+
+// Check reports what is wrong with the settings, and the files that they name.
+func (o Settings) Check() error {
+	_, err := o.parse()
+	return err
+}
+
+// Reach reports whether the server answers now.
+func (o Settings) Reach(ctx context.Context) error {
+	option, err := o.parse()
+	if err != nil {
+		return err
+	}
+	v := newServer(option)
+	defer v.close()
+	return v.probe(ctx, slow)
+}
+
+// CheckURL reports what is wrong with the address of a store.
+func CheckURL(text string) error {
+	if text == "" {
+		return nil
+	}
+	if _, err := (Settings{URL: text}).parse(); err != nil {
+		return fmt.Errorf("%w; write redis://HOST:PORT, or rediss://USER@HOST:PORT/0 with TLS", err)
+	}
+	return nil
+}
+
+// connected returns the client, which is made when the server can be reached.
+func (v *server) connected() (valkey.Client, error) {
+	if c := v.client.Load(); c != nil {
+		return *c, nil
+	}
+	return nil, errors.New("it was not reached yet")
+}
+
+// probe reports whether the server answers in time.
+func (v *server) probe(ctx context.Context, limit time.Duration) error {
+	c, err := v.connected()
+	if err != nil {
+		if c, err = valkey.NewClient(v.option); err != nil {
+			return err
+		}
+		if !v.client.CompareAndSwap(nil, &c) {
+			c.Close()
+			c = *v.client.Load()
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return c.Do(ctx, c.B().Ping().Build()).Error()
+}
+
+func (v *server) close() {
+	if c := v.client.Load(); c != nil {
+		(*c).Close()
+	}
+}
+
+// take takes up to n of what a bucket has, which holds limit and is filled again in a minute. It returns how many that were, how many are left and, if it
+// was none, when there will be one.
+func (v *server) take(ctx context.Context, key string, limit, n int) (got, left int, wait time.Duration, err error) {
+	c, err := v.connected()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	answer, err := v.bucket.Exec(ctx, c, []string{key}, []string{strconv.Itoa(limit), strconv.Itoa(n)}).AsIntSlice()
+	if err == nil && len(answer) != 3 {
+		err = fmt.Errorf("the script returned %v", answer)
+	}
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	return int(answer[0]), int(answer[1]), time.Duration(answer[2]) * time.Microsecond, nil
+}
+
+func (v *server) put(ctx context.Context, key string, value []byte, ttl time.Duration) error {
+	c, err := v.connected()
+	if err != nil {
+		return err
+	}
+	return c.Do(ctx, c.B().Set().Key(key).Value(valkey.BinaryString(value)).Px(ttl).Build()).Error()
+}
+
+// once puts a key that there was not, and reports whether that was so.
+func (v *server) once(ctx context.Context, key string, ttl time.Duration) (bool, error) {
+	c, err := v.connected()
+	if err != nil {
+		return false, err
+	}
+	err = c.Do(ctx, c.B().Set().Key(key).Value("").Nx().Px(ttl).Build()).Error()
+	if valkey.IsValkeyNil(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// get returns nil if there is no value.
+func (v *server) get(ctx context.Context, key string) ([]byte, error) {
+	c, err := v.connected()
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.Do(ctx, c.B().Get().Key(key).Build()).AsBytes()
+	switch {
+	case valkey.IsValkeyNil(err):
+		return nil, nil
+	case err == nil && b == nil:
+		b = []byte{}
+	}
+	return b, err
+}
+
+// add adds to a number, which is gone some time after the last addition, and returns the sum.
+func (v *server) add(ctx context.Context, key string, n int64, ttl time.Duration) (int64, error) {
+	c, err := v.connected()
+	if err != nil {
+		return 0, err
+	}
+	answers := c.DoMulti(ctx, c.B().Incrby().Key(key).Increment(n).Build(), c.B().Pexpire().Key(key).Milliseconds(ttl.Milliseconds()).Build())
+	return answers[0].AsInt64()
+}
+
+// putField puts one value of a set, which is gone some time after the last was put; nil takes it away.
+func (v *server) putField(ctx context.Context, key, field string, value []byte, ttl time.Duration) error {
+	c, err := v.connected()
+	if err != nil {
+		return err
+	}
+	if value == nil {
+		return c.Do(ctx, c.B().Hdel().Key(key).Field(field).Build()).Error()
+	}
+	answers := c.DoMulti(ctx, c.B().Hset().Key(key).FieldValue().FieldValue(field, valkey.BinaryString(value)).Build(),
+		c.B().Pexpire().Key(key).Milliseconds(ttl.Milliseconds()).Build())
+	return errors.Join(answers[0].Error(), answers[1].Error())
+}
+
+// fields returns the values of a set.
+func (v *server) fields(ctx context.Context, key string) (map[string]string, error) {
+	c, err := v.connected()
+	if err != nil {
+		return nil, err
+	}
+	return c.Do(ctx, c.B().Hgetall().Key(key).Build()).AsStrMap()
+}
+
+// publish sends a message to whoever receives a channel, and returns how many that are.
+func (v *server) publish(ctx context.Context, channel string, message []byte) (int64, error) {
+	c, err := v.connected()
+	if err != nil {
+		return 0, err
+	}
+	return c.Do(ctx, c.B().Publish().Channel(channel).Message(valkey.BinaryString(message)).Build()).AsInt64()
+}
+
+// receive receives channels until ctx ends or the connection does.
+func (v *server) receive(ctx context.Context, channels []string, got func(string)) error {
+	c, err := v.connected()
+	if err != nil {
+		return err
+	}
+	return c.Receive(ctx, c.B().Subscribe().Channel(channels...).Build(), func(m valkey.PubSubMessage) { got(m.Message) })
+}

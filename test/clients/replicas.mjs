@@ -1,0 +1,483 @@
+// Drives several replicas of one server behind a balancer that gives each request to the next one:
+//
+//   node replicas.mjs TOOLSERVER [--only TEXT]
+//
+// With the SDKs as they are, nginx, haproxy and redis-server. Ends with a line "N passed, N failed" and status 1 if something failed.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, connect as dial } from 'node:net';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+
+import { textOf } from './expect.mjs';
+import { Report } from './report.mjs';
+import { Tail, endAll, freePort, start, until } from './spawn.mjs';
+import { connectV1 } from './v1.mjs';
+import { connectV2 } from './v2.mjs';
+import { World } from './world.mjs';
+
+const { positionals: [program], values: { only } } = parseArgs({ allowPositionals: true, strict: false, options: { only: { type: 'string' } } });
+const binary = resolve(program);
+const report = new Report();
+const MODERN = '2026-07-28';
+const TASKS = 'io.modelcontextprotocol/tasks';
+
+// launch starts a program, and returns it with what it says; stop ends it and waits for that.
+function launch(command, args, options = {}) {
+  const child = start(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+  const out = new Tail(child.stdout, 100_000);
+  const errors = new Tail(child.stderr, 100_000);
+  const exited = once(child, 'exit');
+  exited.catch(() => {});
+  return { child, exited, said: () => out.text + errors.text, stop: async (signal = 'SIGTERM') => { child.kill(signal); await exited; } };
+}
+
+async function redis(port) {
+  const store = launch('redis-server', ['--port', port, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']);
+  await until(10_000, 'redis listens', () => store.said().includes('Ready to accept connections'));
+  return store;
+}
+
+// slowly passes what is said to a port on after a while, which can be changed.
+async function slowly(port) {
+  const link = { ms: 0 };
+  const later = (socket, chunk) => setTimeout(() => socket.writable && socket.write(chunk), link.ms);
+  const server = createServer((client) => {
+    const to = dial(port, '127.0.0.1');
+    client.on('data', (chunk) => later(to, chunk)).on('error', () => {}).on('close', () => to.destroy());
+    to.on('data', (chunk) => later(client, chunk)).on('error', () => client.destroy()).on('close', () => client.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return Object.assign(link, { port: server.address().port, stop: () => server.close() });
+}
+
+// balancers start one in front of ports, each request to the next of them.
+const balancers = {
+  async nginx(dir, port, ports) {
+    const servers = ports.map((p) => `server 127.0.0.1:${p} max_fails=0;`).join(' ');
+    await writeFile(join(dir, 'nginx.conf'), `daemon off; master_process off; error_log stderr warn; pid ${dir}/nginx.pid; events {}
+      http { access_log off; client_body_temp_path ${dir}/body; proxy_temp_path ${dir}/proxy; fastcgi_temp_path ${dir}/f; uwsgi_temp_path ${dir}/u; scgi_temp_path ${dir}/s;
+      upstream replicas { ${servers} keepalive 32; }
+      server { listen 127.0.0.1:${port}; client_max_body_size 0; location / { proxy_pass http://replicas; proxy_http_version 1.1; proxy_set_header Connection "";
+        proxy_set_header Host $http_host; proxy_buffering off; proxy_request_buffering off; proxy_read_timeout 1h; proxy_next_upstream error timeout non_idempotent; } } }`);
+    return launch('nginx', ['-c', join(dir, 'nginx.conf'), '-e', 'stderr']);
+  },
+  async haproxy(dir, port, ports) {
+    const servers = ports.map((p, i) => `  server r${i} 127.0.0.1:${p} check inter 200 fall 1 rise 1`).join('\n');
+    await writeFile(join(dir, 'haproxy.cfg'), `global
+  maxconn 1000
+defaults
+  mode http
+  timeout connect 2s
+  timeout client 1h
+  timeout server 1h
+  timeout tunnel 1h
+  retries 3
+  retry-on conn-failure empty-response
+  option redispatch 1
+  http-reuse safe
+frontend f
+  bind 127.0.0.1:${port}
+  default_backend mcp
+backend mcp
+  balance roundrobin
+  option httpchk GET /readyz
+${servers}
+`);
+    return launch('haproxy', ['-f', join(dir, 'haproxy.cfg'), '-db']);
+  },
+};
+
+// Cluster is replicas with the same keys, perhaps a store, and a balancer.
+class Cluster {
+  static async start(balancer, count, { store, settings = {} } = {}) {
+    const c = new Cluster();
+    c.world = await World.create();
+    await writeFile(c.world.path('../k1.key'), 'a'.repeat(64));
+    await writeFile(c.world.path('../k2.key'), 'b'.repeat(64));
+    c.settings = (keys) => ({
+      server: { keys: keys.map((id) => ({ id, file: join(c.world.root, `${id}.key`) })), drain_delay: '500ms', ...settings.server },
+      ...(store ? { store: { url: `redis://127.0.0.1:${store}`, on_failure: settings.on_failure ?? 'local' } } : {}),
+      limits: { max_result_chars: 20_000, ...settings.limits },
+      tools: { write_file: { confirm: true }, bash: { allowed_commands: ['*'] } },
+    });
+    await c.world.configure(c.settings(['k1']));
+    c.ports = [];
+    c.replicas = [];
+    for (let i = 0; i < count; i++) {
+      c.ports.push(await freePort());
+      await c.serve(i);
+    }
+    c.port = await freePort();
+    c.front = await balancers[balancer](c.world.root, c.port, c.ports);
+    c.url = `http://127.0.0.1:${c.port}/mcp`;
+    await until(10_000, `${balancer} answers: ${c.front.said()}`, () => fetch(`http://127.0.0.1:${c.port}/livez`).then(({ ok }) => ok, () => false));
+    return c;
+  }
+
+  // serve starts a replica, or starts it again.
+  async serve(i) {
+    const state = join(this.world.root, `state${i}`);
+    await mkdir(state, { recursive: true });
+    const args = ['serve', '--insecure-no-auth', '--http', `127.0.0.1:${this.ports[i]}`, '--config', this.world.config];
+    this.replicas[i] = launch(binary, args, { cwd: this.world.work, env: { ...this.world.env, XDG_STATE_HOME: state } });
+    await until(10_000, `replica ${i} is ready: ${this.replicas[i].said()}`, () => fetch(`http://127.0.0.1:${this.ports[i]}/readyz`).then(({ ok }) => ok, () => false));
+  }
+
+  log() { return this.replicas.map((r, i) => `replica ${i}:\n${r.said().slice(-1500)}`).join('\n'); }
+
+  async stop() {
+    await this.front.stop('SIGKILL');
+    await Promise.all(this.replicas.map((r) => r.stop()));
+    await this.world.remove();
+  }
+}
+
+const yes = { asked: 0, answer() { this.asked++; return { action: 'accept', content: {} }; } };
+const clients = {
+  'v1': (url, person) => connectV1({ transport: 'http', url, person }),
+  'v2 legacy': (url, person) => connectV2('legacy', { transport: 'http', url, person }),
+  'v2 modern': (url, person) => connectV2('pinned', { transport: 'http', url, person }),
+};
+
+// send sends one request of the modern version to a URL and returns its answer.
+let requests = 0;
+async function send(url, method, params, capabilities = { extensions: { [TASKS]: {} }, elicitation: { form: {} } }) {
+  const message = {
+    jsonrpc: '2.0', id: ++requests, method,
+    params: { ...params, _meta: { 'io.modelcontextprotocol/protocolVersion': MODERN, 'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' }, 'io.modelcontextprotocol/clientCapabilities': capabilities } },
+  };
+  const response = await fetch(url, {
+    method: 'POST', body: JSON.stringify(message),
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', 'mcp-protocol-version': MODERN, 'mcp-method': method, ...(params.name ?? params.taskId ? { 'mcp-name': params.name ?? params.taskId } : {}) },
+  });
+  const text = await response.text();
+  const events = text.split('\n').filter((line) => line.startsWith('data: ')).map((line) => line.slice(6));
+  return JSON.parse(events.at(-1) ?? text);
+}
+
+const says = async (session, name, args) => {
+  const { result, error } = await session.call(name, args);
+  assert.ok(result, `${name} ${JSON.stringify(args)}: ${JSON.stringify(error)}`);
+  return textOf(result);
+};
+
+// use does with one client what people do, behind a balancer.
+async function use(group, c, label, { store }) {
+  const open = clients[label];
+  await group.test(`${label}: connects, lists and calls`, async () => {
+    const session = await open(c.url);
+    assert.ok((await session.list()).length > 10);
+    for (let i = 0; i < 20; i++) assert.match(await says(session, 'bash', { command: `echo n${i}` }), new RegExp(`n${i}`));
+    assert.deepEqual(session.problems, []);
+    await session.close();
+  });
+  if (store || label === 'v2 modern') {
+    await group.test(`${label}: a person confirms`, async () => {
+      const person = { ...yes };
+      const session = await open(c.url, person);
+      for (let i = 0; i < 10; i++) assert.match(await says(session, 'write_file', { path: `${label.replace(' ', '')}${i}.txt`, content: `${i}` }), /wrote|created|writ/i);
+      assert.equal(person.asked, 10);
+      await session.close();
+    });
+  }
+  await group.test(`${label}: reads a long result`, async () => {
+    const session = await open(c.url);
+    const first = await says(session, 'bash', { command: 'seq 1 60000' });
+    const id = /read_large_result\(id="(lr_[a-z0-9]+)"/.exec(first)?.[1];
+    assert.ok(id, first.slice(-300));
+    let whole = '';
+    let refused = 0;
+    for (let page = 1, pages = 1; page <= pages;) {
+      const { result } = await session.call('read_large_result', { id, page });
+      const text = textOf(result);
+      if (result.isError) {
+        assert.ok(!store, text);
+        assert.match(text, /another replica of this server has it, and they share no store/);
+        if (++refused > 50) throw new Error('no replica has it');
+        continue;
+      }
+      pages = Number(/\[Page \d+ of (\d+)/.exec(text)[1]);
+      whole += result.content[0].text;
+      page++;
+    }
+    assert.equal(whole.trim().split('\n').length, 60000);
+    await session.close();
+  });
+  if (!store) return;
+  await group.test(`${label}: jobs of all replicas`, async () => {
+    const session = await open(c.url);
+    const started = [];
+    for (let i = 0; i < c.ports.length + 1; i++) {
+      const said = await says(session, 'bash', { command: `echo begun ${i}; sleep ${i === 0 ? 300 : 0.3}; echo done ${i}`, background: true });
+      started.push(/job ([a-z0-9-]+) started/.exec(said)[1]);
+    }
+    for (let round = 0; round < c.ports.length; round++) {
+      const listed = await says(session, 'bash_jobs', { action: 'list' });
+      for (const job of started) assert.ok(listed.includes(job), `${job} is not in ${listed}`);
+      for (const [i, job] of started.entries()) {
+        const look = () => says(session, 'bash_jobs', { action: 'read', job, ...(i && { wait: 5 }) });
+        const read = await until(10_000, `job ${i} says that it has begun`, async () => { const text = await look(); return text.includes(`begun ${i}`) && text; });
+        if (i) assert.match(read, new RegExp(`done ${i}[^]*ended with exit code 0`));
+      }
+    }
+    for (let round = 0; round < c.ports.length; round++) assert.match(await says(session, 'bash_jobs', { action: 'stop', job: started[0] }), /stopped/);
+    await session.close();
+  });
+  await group.test(`${label}: hears of a document that changes`, async () => {
+    const session = await open(c.url);
+    await c.world.write('watched.txt', 'one');
+    const { result, error } = await session.watch(`file://${c.world.path('watched.txt')}`);
+    assert.ok(result?.granted, JSON.stringify(error ?? result));
+    let n = 0;
+    await until(15_000, 'a change is heard', async () => {
+      await c.world.write('watched.txt', `two ${n++}`);
+      await new Promise((done) => setTimeout(done, 200));
+      return session.updates.length > 0;
+    });
+    await result.stop();
+    await session.close();
+  });
+}
+
+async function tasks(group, c) {
+  await group.test('tasks: made, followed, cancelled and answered at any replica', async () => {
+    const begun = async (command) => {
+      const { result, error } = await send(c.url, 'tools/call', { name: 'bash', arguments: { command, background: true } });
+      assert.equal(result?.resultType, 'task', JSON.stringify(result ?? error));
+      return result.taskId;
+    };
+    const id = await begun('sleep 1; echo finished');
+    const seen = new Set();
+    const done = await until(20_000, 'the task ends', async () => {
+      const { result, error } = await send(c.url, 'tasks/get', { taskId: id });
+      assert.ok(result, JSON.stringify(error));
+      seen.add(result.status);
+      return result.status === 'completed' && result;
+    });
+    assert.match(JSON.stringify(done.result), /finished/);
+    for (let i = 0; i < c.ports.length; i++) assert.equal((await send(c.url, 'tasks/get', { taskId: id })).result.status, 'completed');
+    for (let i = 0; i < c.ports.length + 1; i++) {
+      const long = await begun('sleep 300');
+      for (let k = 0; k < i; k++) await send(c.url, 'tasks/get', { taskId: long });
+      const cancelled = await send(c.url, 'tasks/cancel', { taskId: long });
+      assert.ok(cancelled.result, JSON.stringify(cancelled));
+      await until(5_000, 'it is cancelled everywhere', async () => (await send(c.url, 'tasks/get', { taskId: long })).result?.status === 'cancelled');
+    }
+    const { error } = await send(c.url, 'tasks/get', { taskId: `${id.slice(0, 13)}${'a'.repeat(26)}` });
+    assert.match(error.message, /there is no such task/);
+  });
+}
+
+const groups = [];
+const group = (name, run) => groups.push([name, run]);
+
+for (const [balancer, count] of [['nginx', 2], ['haproxy', 3]]) {
+  group(`${balancer}, ${count} replicas with keys`, async (g) => {
+    const c = await Cluster.start(balancer, count);
+    g.diagnose = () => c.log();
+    for (const label of Object.keys(clients)) await use(g, c, label, { store: false });
+    await c.stop();
+  });
+  group(`${balancer}, ${count} replicas with keys and a store`, async (g) => {
+    const port = await freePort();
+    const store = await redis(port);
+    const c = await Cluster.start(balancer, count, { store: port });
+    g.diagnose = () => c.log();
+    for (const label of Object.keys(clients)) await use(g, c, label, { store: true });
+    await tasks(g, c);
+    await c.stop();
+    await store.stop();
+  });
+}
+
+group('a replica is killed, and replicas are replaced, under load', async (g) => {
+  const port = await freePort();
+  const store = await redis(port);
+  const c = await Cluster.start('haproxy', 3, { store: port });
+  g.diagnose = () => c.log();
+  await g.test('all calls are answered', async () => {
+    const sessions = await Promise.all(Object.values(clients).map((open) => open(c.url)));
+    let calls = 0;
+    const lost = [];
+    let on = true;
+    const load = sessions.map(async (session, k) => {
+      for (let i = 0; on; i++) {
+        const { result, error } = await session.call('read_file', { path: 'notes.txt' }).catch((e) => ({ error: e }));
+        calls++;
+        if (!result || !textOf(result).includes('alpha')) lost.push(`${k}/${i}: ${JSON.stringify(error ?? result).slice(0, 300)}`);
+      }
+    });
+    await new Promise((done) => setTimeout(done, 500));
+    for (const i of [0, 1, 2]) { // one after the other, as a rollout does
+      await c.replicas[i].stop();
+      await c.serve(i);
+      await new Promise((done) => setTimeout(done, 800));
+    }
+    assert.deepEqual(lost, [], `lost while ${calls} calls were made`);
+    await c.replicas[1].stop('SIGKILL');
+    await new Promise((done) => setTimeout(done, 1500));
+    await c.serve(1);
+    await new Promise((done) => setTimeout(done, 800));
+    on = false;
+    await Promise.all(load);
+    // What was under way at the replica when it was killed is lost, and said to be: one call of each client at most.
+    assert.ok(lost.length <= sessions.length, lost.join('\n'));
+    assert.ok(calls > 100, `${calls} calls`);
+    console.log(`     ${calls} calls, ${lost.length} of them at the replica that was killed`);
+    await Promise.all(sessions.map((s) => s.close()));
+  });
+  await g.test('a task and a job of a replica that is killed have failed, and none runs again', async () => {
+    const session = await clients['v2 modern'](c.url);
+    const mark = c.world.path('ran.txt');
+    const where = [];
+    const running = [];
+    for (let i = 0; i < 3; i++) {
+      const { result } = await send(c.url, 'tools/call', { name: 'bash', arguments: { command: `echo ${i} >> ran.txt; sleep 300`, background: true } });
+      running.push(result.taskId);
+      where.push(/job ([a-z0-9-]+) started/.exec(await says(session, 'bash', { command: `echo j${i} >> ran.txt; sleep 300`, background: true }))[1]);
+    }
+    await until(10_000, 'all have begun', async () => (await readFile(mark, 'utf8')).trim().split('\n').length === 6);
+    await c.replicas[2].stop('SIGKILL');
+    await until(30_000, 'what it ran has failed', async () => {
+      const states = [];
+      for (const id of running) states.push((await send(c.url, 'tasks/get', { taskId: id })).result?.status);
+      const listed = await says(session, 'bash_jobs', { action: 'list' });
+      return states.filter((s) => s === 'failed').length > 0 && states.every((s) => s === 'failed' || s === 'working') && /whether it had an effect is unknown/.test(listed) && where.every((j) => listed.includes(j));
+    });
+    for (const id of running) {
+      const { result } = await send(c.url, 'tasks/get', { taskId: id });
+      if (result.status === 'failed') assert.match(result.statusMessage, /whether it had an effect is unknown/);
+      else await send(c.url, 'tasks/cancel', { taskId: id });
+    }
+    assert.equal((await readFile(mark, 'utf8')).trim().split('\n').length, 6);
+    await session.close();
+    await c.serve(2);
+  });
+  await c.stop();
+  await store.stop();
+});
+
+group('the store goes away', async (g) => {
+  for (const policy of ['local', 'refuse']) {
+    const port = await freePort();
+    let store = await redis(port);
+    const link = await slowly(port);
+    const c = await Cluster.start('nginx', 2, { store: link.port, settings: { on_failure: policy, limits: { rate_per_minute: 600 } } });
+    g.diagnose = () => c.log();
+    await g.test(`${policy}: 600 calls a minute are 600 at two replicas`, async () => {
+      const session = await clients['v2 modern'](c.url);
+      let admitted = 0;
+      const began = Date.now();
+      for (let i = 0; i < 1000; i += 20) {
+        const answers = await Promise.all(Array.from({ length: 20 }, () => session.call('read_file', { path: 'notes.txt' })));
+        for (const { result, error } of answers) {
+          if (result) admitted++;
+          else assert.match(error.message, /over 600 calls a minute; try again in/);
+        }
+      }
+      const allowed = 600 + (Date.now() - began) / 100;
+      assert.ok(admitted >= allowed * 0.95 && admitted <= allowed * 1.05, `${admitted} admitted of ${allowed}`);
+      await session.close();
+    });
+    const each = async (session, n) => {
+      const answers = [];
+      for (let i = 0; i < n; i++) answers.push(await session.call('read_file', { path: 'notes.txt' }));
+      return answers;
+    };
+    const judge = (answers, what) => {
+      const good = answers.filter(({ result }) => result).length;
+      const said = answers.filter(({ error }) => error && /cannot be reached at the moment|over 600 calls a minute|over 300/.test(error.message)).length;
+      assert.equal(good + said, answers.length, `${what}: ${JSON.stringify(answers.find(({ result, error }) => !result && !/cannot be reached|over/.test(error.message)))}`);
+      return good;
+    };
+    await g.test(`${policy}: the store is slow by 500 ms, is killed and comes back empty`, async () => {
+      await new Promise((done) => setTimeout(done, 3000)); // for some of the rate
+      const session = await clients['v2 modern'](c.url);
+      link.ms = 500;
+      let began = Date.now();
+      judge(await each(session, 20), 'slow');
+      assert.ok(Date.now() - began < 4_000, `20 calls took ${Date.now() - began} ms`);
+      link.ms = 0;
+      await until(10_000, 'it is reached again', () => c.replicas.every((r) => /can be reached again/.test(r.said())));
+      await store.stop('SIGKILL');
+      began = Date.now();
+      const without = judge(await each(session, 20), 'without');
+      assert.ok(Date.now() - began < 4_000, `20 calls took ${Date.now() - began} ms`);
+      if (policy === 'local') assert.ok(without > 0, 'none was answered');
+      store = await redis(port);
+      await until(10_000, 'it is reached again', async () => judge(await each(session, 2), 'back') === 2);
+      await session.close();
+    });
+    await c.stop();
+    link.stop();
+    await store.stop();
+  }
+});
+
+group('keys are changed', async (g) => {
+  const c = await Cluster.start('nginx', 2);
+  g.diagnose = () => c.log();
+  await g.test('states and sessions of the old key are good until it is taken away', async () => {
+    const old = await clients.v1(c.url);
+    const args = { name: 'write_file', arguments: { path: 'keys.txt', content: 'x' } };
+    const asks = async () => (await send(c.url, 'tools/call', args)).result;
+    const answer = (state) => send(c.url, 'tools/call', { ...args, inputResponses: { confirm: { action: 'accept' } }, requestState: state });
+    const [first, second, third] = [await asks(), await asks(), await asks()];
+    const use = async (keys) => {
+      const before = c.replicas.map((r) => r.said().split('configuration reloaded').length);
+      await c.world.configure(c.settings(keys));
+      await until(10_000, 'both have the new configuration', () => c.replicas.every((r, i) => r.said().split('configuration reloaded').length > before[i]));
+    };
+    await use(['k1', 'k2']);
+    await use(['k2', 'k1']);
+    assert.equal((await answer(first.requestState)).result.resultType, 'complete');
+    assert.match(await says(old, 'bash', { command: 'echo still' }), /still/);
+    const tampered = `${third.requestState.slice(0, -3)}AAA`;
+    assert.match((await answer(tampered)).error.message, /request state is invalid/);
+    await use(['k2']);
+    assert.match((await answer(second.requestState)).error.message, /request state is invalid/);
+    assert.match(c.log(), /give all replicas the same server.keys/);
+    const fresh = await clients.v1(c.url);
+    for (let i = 0; i < 6; i++) assert.match(await says(fresh, 'bash', { command: 'echo fresh' }), /fresh/);
+    await fresh.close();
+  });
+  await c.stop();
+});
+
+group('confirmations are good once', async (g) => {
+  const port = await freePort();
+  const store = await redis(port);
+  const c = await Cluster.start('nginx', 3, { store: port });
+  g.diagnose = () => c.log();
+  await g.test('at any replica', async () => {
+    for (let round = 0; round < 6; round++) {
+      const args = { name: 'write_file', arguments: { path: `once${round}.txt`, content: 'x' } };
+      const { result } = await send(c.url, 'tools/call', args);
+      const again = { ...args, inputResponses: { confirm: { action: 'accept' } }, requestState: result.requestState };
+      const answers = await Promise.all(Array.from({ length: 6 }, () => send(c.url, 'tools/call', again)));
+      assert.equal(answers.filter((a) => a.result?.resultType === 'complete').length, 1, JSON.stringify(answers).slice(0, 500));
+    }
+  });
+  await c.stop();
+  await store.stop();
+});
+
+try {
+  for (const [name, run] of groups) {
+    if (only && !name.includes(only)) continue;
+    const g = report.group(name);
+    try {
+      await run(g);
+    } catch (error) {
+      report.abandon(name, error);
+    }
+    g.close();
+  }
+} finally {
+  endAll();
+}
+console.log(report.summary());
+process.exit(report.failed ? 1 : 0);
