@@ -37,8 +37,9 @@ const (
 
 // Times of the store.
 const (
-	quick      = 50 * time.Millisecond // for what a call waits for
-	slow       = time.Second           // for results
+	quick      = 50 * time.Millisecond  // for what a call waits for
+	patient    = 250 * time.Millisecond // for that where it is refused otherwise
+	slow       = time.Second            // for results
 	probePause = 500 * time.Millisecond
 	maxFailed  = 3 // failures in a row, after which nobody asks the store until a probe succeeds
 	slowValue  = 64 << 10
@@ -187,6 +188,9 @@ func (s *Store) Start(settings Settings, name string) (stop func(), err error) {
 func (s *Store) try(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	if s.down.Load() {
 		return ErrUnavailable
+	}
+	if limit == quick && s.Refuses() {
+		limit = patient
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit) // a client that leaves says nothing of the store
 	defer cancel()

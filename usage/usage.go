@@ -35,6 +35,8 @@ const (
 	maxCounts = 50_000 // of a day; what comes then counts as of Others
 	keepDays  = 92
 	savePause = time.Minute
+	// sharePause is how long what was used may wait until other replicas know of it.
+	sharePause = 100 * time.Millisecond
 )
 
 // Others stands for the principals, or the tools, beyond the bound.
@@ -42,6 +44,10 @@ const Others = "_other"
 
 // Counter counts for one process. It is safe for concurrent use.
 type Counter struct {
+	// Share adds to what all replicas have used of a day for a principal, and returns the sum; ok is false if it is not known. It is nil for a server that
+	// is alone, and set before the first Add.
+	Share func(principal, day string, units int64) (sum int64, ok bool)
+
 	open  func() (*os.Root, error)
 	name  string // of its files, after the day
 	now   func() time.Time
@@ -54,6 +60,7 @@ type Counter struct {
 	units   map[string]int64 // of each principal, of all processes before this one, too
 	changed bool
 	closed  bool
+	untold  map[string]int64 // units that were not shared yet; nil if there are none
 }
 
 // Start begins to count. Open opens the directory that keeps the counts; fail is told when that fails. The caller closes the counter.
@@ -83,7 +90,15 @@ func (c *Counter) Add(key Key, n Count) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.turn()
-	c.units[c.whose(key.Principal)] += n.Units
+	whose := c.whose(key.Principal)
+	c.units[whose] += n.Units
+	if c.Share != nil && n.Units != 0 {
+		if c.untold == nil {
+			c.untold = map[string]int64{}
+			time.AfterFunc(sharePause, c.tell)
+		}
+		c.untold[whose] += n.Units
+	}
 	if c.own[key] == nil && len(c.own) >= maxCounts {
 		key = Key{Others, Others}
 	}
@@ -92,6 +107,22 @@ func (c *Counter) Add(key Key, n Count) {
 	}
 	c.own[key].Add(n)
 	c.changed = true
+}
+
+// tell shares what was used since it was last told.
+func (c *Counter) tell() {
+	c.mu.Lock()
+	day, untold := c.day, c.untold
+	c.untold = nil
+	c.mu.Unlock()
+	for principal, n := range untold {
+		sum, ok := c.Share(principal, day, n)
+		c.mu.Lock()
+		if ok && c.day == day {
+			c.units[principal] = max(c.units[principal], sum+c.untold[principal])
+		}
+		c.mu.Unlock()
+	}
 }
 
 // Units returns how much a principal has used today.

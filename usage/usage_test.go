@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -72,4 +73,33 @@ func TestBound(t *testing.T) {
 	if len(c.units) > maxCounts+1 || c.Units("token:1") != 3 || c.Units("token:beyond") < 30 {
 		t.Errorf("units of %d, %d beyond", len(c.units), c.Units("token:beyond"))
 	}
+}
+
+// TestShare counts what other replicas have used, too.
+func TestShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, shared, reached := t.TempDir(), int64(100), true
+		c := Start(func() (*os.Root, error) { return os.OpenRoot(dir) }, func(err error) { t.Error(err) })
+		defer c.Close()
+		c.Share = func(principal, day string, units int64) (int64, bool) {
+			if !reached {
+				return 0, false
+			}
+			shared += units
+			return shared, true
+		}
+		for _, step := range []struct {
+			reached bool
+			used    int64
+			want    int64
+		}{{true, 5, 105}, {true, 1, 106}, {false, 2, 108}, {true, 1, 109}} {
+			reached = step.reached
+			c.Add(Key{"token:ann", "bash"}, Count{Units: step.used})
+			time.Sleep(2 * sharePause)
+			synctest.Wait()
+			if got := c.Units("token:ann"); got != step.want {
+				t.Errorf("%d units, want %d", got, step.want)
+			}
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"time"
@@ -22,6 +23,11 @@ func (a *App) countUsage() (stop func()) {
 	counter := usage.Start(UsageDirectory(a.Config()), func(err error) {
 		a.journal.plain.Warn("what is used cannot be counted over restarts", zap.Error(err))
 	})
+	if st := a.exec.Store; st.Shared() {
+		counter.Share = func(principal, day string, units int64) (int64, bool) {
+			return st.Add(context.Background(), principal, "units:"+day, units, 48*time.Hour)
+		}
+	}
 	a.journal.usage.Store(counter)
 	return counter.Close
 }

@@ -95,9 +95,6 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 		return err
 	}
 	defer stop()
-	if o.HTTP != "" {
-		defer a.countUsage()()
-	}
 	s := a.serves(o)
 	ctx, ended := context.WithCancel(ctx)
 	// The first calls could leave none for finding out what the kernel offers: commands
@@ -128,6 +125,7 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 		return err
 	}
 	defer unshare()
+	defer a.countUsage()()
 	return s.overHTTP(ctx)
 }
 
