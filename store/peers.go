@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,11 @@ const (
 
 // Peers are the other replicas, which this one tells and asks things. A server that is alone has none.
 type Peers struct {
+	// Version names what replicas should have the same of: the configuration. Differs is told, once, of a replica that has had another version for a minute.
+	// Both may be nil, and are set before Start.
+	Version func() string
+	Differs func(replica, version string)
+
 	store   *Store // nil until it is started with others
 	name    string // of this process among the replicas
 	others  atomic.Int32
@@ -29,6 +35,14 @@ type Peers struct {
 
 	mu      sync.Mutex
 	waiting map[string]chan []byte // answers, by the ID of the question
+	differ  map[string]difference  // replicas with another version
+}
+
+// difference is the version of a replica that this one does not have.
+type difference struct {
+	version string
+	since   time.Time
+	told    bool
 }
 
 // message is what one replica says to others. It is sealed: who can write to the store cannot make one.
@@ -40,8 +54,11 @@ type message struct {
 	Body []byte    `json:"body,omitempty"`
 }
 
-// answerKind is the kind of answers.
-const answerKind = "answer"
+// Kinds of messages that are not [Peers.On]'s: answers, and what each says again and again.
+const (
+	answerKind = "answer"
+	beatKind   = "beat"
+)
 
 // sealedMessage is what messages are sealed for.
 const sealedMessage = "message between replicas"
@@ -66,7 +83,11 @@ func (p *Peers) beat() {
 	if s.try(s.ctx, slow, func(ctx context.Context) error { return s.remote.put(ctx, alive(p.name), nil, goneAfter) }) != nil {
 		return
 	}
-	p.Tell("", "beat", nil)
+	version := ""
+	if p.Version != nil {
+		version = p.Version()
+	}
+	p.Tell("", beatKind, []byte(version))
 	for _, do := range p.beats {
 		do()
 	}
@@ -115,6 +136,9 @@ func (p *Peers) take(sealed string) {
 		}
 		return
 	}
+	if m.Kind == beatKind {
+		p.heard(m.From, string(m.Body))
+	}
 	serve := p.kinds[m.Kind]
 	if serve == nil {
 		return
@@ -130,6 +154,26 @@ func (p *Peers) take(sealed string) {
 			p.send(p.store.ctx, m.From, message{Kind: answerKind, ID: m.ID, Body: answer})
 		}
 	})
+}
+
+// heard compares the version of a replica with the own.
+func (p *Peers) heard(replica, version string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.differ, func(_ string, d difference) bool { return time.Since(d.since) > time.Hour }) // perhaps of one that has ended
+	d := p.differ[replica]
+	switch {
+	case p.Version == nil || version == p.Version():
+		delete(p.differ, replica)
+		return
+	case d.version != version:
+		d = difference{version: version, since: time.Now()}
+	}
+	if time.Since(d.since) > maxDelay && !d.told && p.Differs != nil {
+		d.told = true
+		p.Differs(replica, version)
+	}
+	p.differ[replica] = d
 }
 
 // send sends a message to one replica, or to all others if to is empty, and returns how many of them got it.

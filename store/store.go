@@ -158,6 +158,7 @@ func (s *Store) Start(settings Settings, name string) (stop func(), err error) {
 	s.remote = newServer(option)
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.Peers.store, s.serving, s.waiting = s, make(chan struct{}, maxServing), map[string]chan []byte{}
+	s.differ = map[string]difference{}
 	if err := s.remote.probe(s.ctx, slow); err != nil {
 		s.fails(err)
 	}

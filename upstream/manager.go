@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"encoding/json"
 	"maps"
 	"net/url"
 	"os"
@@ -26,6 +27,9 @@ type Deps struct {
 	Log     *zap.Logger
 	Lines   *zap.Logger // of standard error
 	Host    signin.Host
+	// Changed is told when what a server offers has changed, and, if approved is not nil, that somebody has approved of it: other replicas are to know. It
+	// may be nil.
+	Changed func(server string, approved json.RawMessage)
 }
 
 // Manager keeps servers from one configuration to the next: those whose settings have not

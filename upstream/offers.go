@@ -134,6 +134,35 @@ func (o *offers) replace(c catalog) {
 		o.problem("its catalog cannot be kept", err)
 	}
 	o.adopt(c)
+	o.tell(nil)
+}
+
+// tell tells other replicas that what the server offers has changed, or was approved of.
+func (o *offers) tell(approved pins) {
+	if o.deps.Changed == nil {
+		return
+	}
+	var text json.RawMessage
+	if approved != nil {
+		text, _ = json.Marshal(approved) // it was read or made
+	}
+	o.deps.Changed(o.name, text)
+}
+
+// Elsewhere takes in what another replica has told of the server.
+func (s *Server) Elsewhere(approved json.RawMessage) {
+	var now pins
+	if approved == nil {
+		s.links.main.refresh()
+		return
+	}
+	if json.Unmarshal(approved, &now) != nil {
+		return
+	}
+	if _, err := s.files.changePins(func(p pins) { maps.Copy(p, now) }); err != nil {
+		s.problem("the pins that another replica has cannot be kept", err)
+	}
+	s.followPins()
 }
 
 // adopt offers what is in a catalog.
@@ -187,11 +216,15 @@ func (o *offers) followPins() {
 		return
 	}
 	p, _ := o.files.pins() // those that cannot be read approve of nothing
+	approved := pins{}
 	for name, raw := range c.pinnable(o.name) {
 		if _, ok := held[name]; ok && p[name].Hash == newPin(raw).Hash {
-			o.adopt(c)
-			return
+			approved[name] = p[name]
 		}
+	}
+	if len(approved) > 0 {
+		o.adopt(c)
+		o.tell(approved)
 	}
 }
 

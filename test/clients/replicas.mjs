@@ -6,6 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer as createHTTP } from 'node:http';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -96,6 +97,7 @@ class Cluster {
       ...(store ? { store: { url: `redis://127.0.0.1:${store}`, on_failure: settings.on_failure ?? 'local' } } : {}),
       limits: { max_result_chars: 20_000, ...settings.limits },
       tools: { write_file: { confirm: true }, bash: { allowed_commands: ['*'] } },
+      ...settings.more,
     });
     await c.world.configure(c.settings(['k1']));
     c.ports = [];
@@ -439,6 +441,55 @@ group('keys are changed', async (g) => {
     await fresh.close();
   });
   await c.stop();
+});
+
+// changeable is another MCP server over HTTP, whose tool can be changed.
+async function changeable() {
+  const offer = { description: 'Says it.' };
+  const answers = {
+    initialize: ({ params }) => ({ protocolVersion: params.protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo: { name: 'changeable', version: '1' } }),
+    'tools/list': () => ({ tools: [{ name: 'say', description: offer.description, inputSchema: { type: 'object' } }] }),
+    'tools/call': () => ({ content: [{ type: 'text', text: offer.description }] }),
+    ping: () => ({}),
+  };
+  const server = createHTTP((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => { body += chunk; }).on('end', () => {
+      if (request.method !== 'POST') return response.writeHead(405).end();
+      const message = JSON.parse(body);
+      if (message.id === undefined) return response.writeHead(202).end();
+      const answer = answers[message.method];
+      const says = answer ? { result: answer(message) } : { error: { code: -32601, message: 'no such method' } };
+      return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id: message.id, ...says }));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return Object.assign(offer, { url: `http://127.0.0.1:${server.address().port}/mcp`, stop: () => server.close() });
+}
+
+group('what was approved of at one replica', async (g) => {
+  const port = await freePort();
+  const store = await redis(port);
+  const upstream = await changeable();
+  const c = await Cluster.start('nginx', 2, { store: port, settings: { more: { mcp_servers: { up: { url: upstream.url, pin: 'quarantine' } } } } });
+  g.diagnose = () => c.log();
+  await g.test('is offered by the other', async () => {
+    const offers = (i) => send(`http://127.0.0.1:${c.ports[i]}/mcp`, 'tools/list', {}).then(({ result }) => result.tools.some((t) => t.name === 'up__say'));
+    await until(20_000, 'both offer it', async () => await offers(0) && await offers(1));
+    upstream.description = 'Says something else.';
+    for (const i of [0, 1]) { // which find out when they begin
+      await c.replicas[i].stop();
+      await c.serve(i);
+      await until(20_000, 'it is held back', async () => !(await offers(i)));
+    }
+    const approve = launch(binary, ['upstream', 'approve', 'up', '--yes', '--config', c.world.config], { cwd: c.world.work, env: { ...c.world.env, XDG_STATE_HOME: join(c.world.root, 'state0') } });
+    const [code] = await approve.exited;
+    assert.equal(code, 0, approve.said());
+    await until(20_000, 'both offer it', async () => await offers(0) && await offers(1));
+  });
+  await c.stop();
+  await store.stop();
+  upstream.stop();
 });
 
 group('confirmations are good once', async (g) => {

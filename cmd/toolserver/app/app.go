@@ -209,6 +209,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 	defer a.Servers.mu.Unlock()
 	servers := a.Servers.manager.Prepare(cfg.Servers, upstream.Deps{
 		Sandbox: box.Sandbox, Policy: box.Policy, Version: a.program.Version, Log: a.journal.log, Lines: a.journal.plain, Host: a.host(cfg),
+		Changed: tellReplicas(a.exec.Store),
 	})
 	warnings, err := a.checkNames(cfg, append(update.Offers(), servers.Offers()...))
 	if err != nil {

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 
 	"go.uber.org/zap"
@@ -31,6 +33,7 @@ func (s *serving) startStore() (stop func(), err error) {
 		}
 	}
 	shell.ServeJobs(st, s.runner.Jobs)
+	s.hearReplicas(st)
 	stop, err = st.Start(cfg.Store, cfg.Server.Replica)
 	if err != nil {
 		return nil, cfg.Mistake("store.url", "%v", err)
@@ -39,6 +42,43 @@ func (s *serving) startStore() (stop func(), err error) {
 		log.Info("replica", zap.String("name", st.Name()), zap.Bool("keys", st.Keys().Shared()), zap.Bool("store", st.Shared()))
 	}
 	return stop, nil
+}
+
+// upstreamMessage is the kind of messages between replicas about other MCP servers.
+const upstreamMessage = "upstream"
+
+// upstreamChanged is such a message.
+type upstreamChanged struct {
+	Server   string          `json:"server"`
+	Approved json.RawMessage `json:"approved,omitempty"`
+}
+
+// tellReplicas returns what tells other replicas that what a server offers has changed, or was approved of.
+func tellReplicas(st *store.Store) func(server string, approved json.RawMessage) {
+	return func(server string, approved json.RawMessage) {
+		if b, err := json.Marshal(upstreamChanged{server, approved}); err == nil {
+			st.Tell("", upstreamMessage, b)
+		}
+	}
+}
+
+// hearReplicas takes in what other replicas tell of servers, and says which configuration is in force.
+func (s *serving) hearReplicas(st *store.Store) {
+	st.On(upstreamMessage, func(_ context.Context, body []byte) []byte {
+		var m upstreamChanged
+		if json.Unmarshal(body, &m) == nil {
+			for _, u := range s.Servers.All() {
+				if u.Server() == m.Server {
+					u.Elsewhere(m.Approved)
+				}
+			}
+		}
+		return nil
+	})
+	st.Version = func() string { return s.Config().SHA256 }
+	st.Differs = func(replica, version string) {
+		s.journal.log.Warn("another replica has had another configuration for a while", zap.String("replica", replica), zap.String("sha256", version))
+	}
 }
 
 // ready says why this server serves nobody yet; nil if it does.
