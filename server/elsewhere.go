@@ -1,10 +1,17 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
+	"io"
+	"log"
 	"maps"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"slices"
 	"time"
 
@@ -12,6 +19,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // Where several replicas share a store, requests of one session reach any of them. What of a session is not in its passport is where it began: a call that
@@ -154,4 +162,76 @@ func (s *session) numberApart() {
 	base := rand.Int64N(1<<30) << 20
 	s.asked = int(base)
 	s.responses.Store(base)
+}
+
+// transferKey is where the store has the name of the replica that has the file of a token.
+func transferKey(token string) string { return "transfer:" + token }
+
+// madeHere notes that this replica has the file of a token.
+func (s *Server) madeHere(owner, token string) {
+	st := s.exec.Store
+	_ = st.Put(context.Background(), owner, transferKey(token), []byte(st.Name()), transferTime) // whoever asks another replica is told that it is not known
+}
+
+// madeBy returns the replica that has the file of a token; empty if that is not known.
+func (s *Server) madeBy(ctx context.Context, owner, token string) string {
+	replica, _ := s.exec.Store.Get(ctx, owner, transferKey(token))
+	return string(replica)
+}
+
+// fileOf returns the replica that has the file which a client has sent for a request; empty for none.
+func (s *Server) fileOf(ctx context.Context, owner string, msg *message) string {
+	if msg.requestState == nil || !s.exec.Store.Shared() {
+		return ""
+	}
+	sealed, err := rawjson.String(msg.requestState)
+	if err != nil {
+		return ""
+	}
+	state, err := s.openState(sealed)
+	if _, here := s.files.Get(owner, uploadHeader+state.Upload); err != nil || state.Upload == "" || here {
+		return ""
+	}
+	return s.madeBy(ctx, owner, state.Upload)
+}
+
+const forwardedHeader = "X-Toolserver-Forwarded"
+
+// forward has another replica serve a request, whose body may have been read. It reports whether one does: who makes the request shows it the same
+// credentials.
+func (h *httpHandler) forward(w http.ResponseWriter, r *http.Request, replica string, body []byte) bool {
+	st := h.server.exec.Store
+	if replica == "" || replica == st.Name() || r.Header.Get(forwardedHeader) != "" {
+		return false
+	}
+	address, err := st.Address(r.Context(), replica)
+	if address == "" || err != nil {
+		return false
+	}
+	to := url.URL{Scheme: "http", Host: address}
+	proxy := httputil.ReverseProxy{
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetURL(&to)
+			p.Out.Host = p.In.Host
+			p.Out.Header.Set(forwardedHeader, st.Name())
+			p.Out.Header["X-Forwarded-For"] = p.In.Header["X-Forwarded-For"]
+			p.SetXForwarded()
+		},
+		ErrorLog: log.New(connectionErrors{h.server.opts.Log}, "", 0),
+	}
+	if r.TLS != nil {
+		to.Scheme = "https"
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.TLSClientConfig = &tls.Config{ServerName: hostname(r.Host)} // the certificate is that of the name that clients know
+		transport.DisableKeepAlives = true
+		proxy.Transport = transport
+	}
+	if body != nil {
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // the other replica holds clients to their time
+	_ = control.SetWriteDeadline(time.Time{})
+	proxy.ServeHTTP(w, r)
+	return true
 }

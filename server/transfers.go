@@ -74,6 +74,7 @@ func (s *Server) transfer(owner, header string, f *os.File, about call.File, siz
 	rand.Read(b[:]) // never fails
 	token, t = base64.RawURLEncoding.EncodeToString(b[:]), &transfer{File: f, about: about, expires: time.Now().Add(transferTime)}
 	s.files.Put(owner, header+token, t, size)
+	s.madeHere(owner, token)
 	time.AfterFunc(transferTime, func() { s.files.Get("", "") }) // a Store that nobody uses keeps what has expired
 	return token, t
 }
@@ -138,6 +139,9 @@ func (h *httpHandler) byAddress(methods, header string, serve func(http.Response
 			t, known = s.files.Get(owner, header+r.Header.Get(header))
 			refused  *refusal
 		)
+		if !known && h.forward(w, r, s.madeBy(r.Context(), owner, r.Header.Get(header)), nil) {
+			return
+		}
 		switch {
 		case !known || !s.offering.Load().on[extensionFiles]:
 			refused = &refusal{http.StatusNotFound, "the address is not known: it has expired or was used, or the server has started anew; make the call again"}
@@ -263,6 +267,7 @@ func (p *peer) Link(content *os.File, about call.File) string {
 	}
 	owner, token := linkOwner(p.who.principal.ID), rand.Text()
 	p.server.links.Put(owner, token, l, 1)
+	p.server.madeHere(owner, token)
 	time.AfterFunc(transferTime, func() { p.server.links.Get("", "") })
 	return at + linksPath + owner + "." + token
 }
@@ -297,6 +302,9 @@ func (h *httpHandler) serveLink(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l, ok := h.server.links.Get(owner, token)
+	if !ok && h.forward(w, r, h.server.madeBy(r.Context(), owner, token), nil) {
+		return
+	}
 	session := domain.Session{}
 	if ok {
 		session = l.session

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"maps"
+	"net"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,6 +30,7 @@ type Peers struct {
 
 	store   *Store // nil until it is started with others
 	name    string // of this process among the replicas
+	port    int    // at which it serves
 	others  atomic.Int32
 	kinds   map[string]func(context.Context, []byte) []byte
 	beats   []func()
@@ -80,7 +83,9 @@ func alive(name string) string { return "ts:replica:" + name }
 // beat says that this replica lives.
 func (p *Peers) beat() {
 	s := p.store
-	if s.try(s.ctx, slow, func(ctx context.Context) error { return s.remote.put(ctx, alive(p.name), nil, goneAfter) }) != nil {
+	at := net.JoinHostPort(s.remote.local(s.ctx), strconv.Itoa(p.port))
+	sealed := s.Keys().SealBytes(sealedAddress, []byte(at))
+	if s.try(s.ctx, slow, func(ctx context.Context) error { return s.remote.put(ctx, alive(p.name), sealed, goneAfter) }) != nil {
 		return
 	}
 	version := ""
@@ -93,14 +98,31 @@ func (p *Peers) beat() {
 	}
 }
 
+// sealedAddress is what addresses of replicas are sealed for.
+const sealedAddress = "address of a replica"
+
 // Alive reports whether a process among the replicas lives. The error says that nobody knows.
 func (p *Peers) Alive(ctx context.Context, name string) (lives bool, err error) {
-	err = p.store.try(ctx, slow, func(ctx context.Context) error {
-		v, err := p.store.remote.get(ctx, alive(name))
-		lives = v != nil
+	address, err := p.Address(ctx, name)
+	return address != "", err
+}
+
+// Address returns the host and port at which a process among the replicas serves; empty if it is gone. The error says that nobody knows.
+func (p *Peers) Address(ctx context.Context, name string) (address string, err error) {
+	var sealed []byte
+	if p.store == nil {
+		return "", nil
+	}
+	err = p.store.try(ctx, slow, func(ctx context.Context) (err error) {
+		sealed, err = p.store.remote.get(ctx, alive(name))
 		return err
 	})
-	return lives, err
+	if sealed != nil && err == nil {
+		var plain []byte
+		plain, err = p.store.Keys().OpenBytes(sealedAddress, sealed)
+		address = string(plain)
+	}
+	return address, err
 }
 
 // Replicas returns how many replicas there are, as far as is known.

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -130,6 +131,17 @@ func (v *server) probe(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return c.Do(ctx, c.B().Ping().Build()).Error()
+}
+
+// local returns the address from which this machine reaches the server: there, others that reach the server reach this machine, too.
+func (v *server) local(ctx context.Context) string {
+	dialer := net.Dialer{Timeout: slow}
+	conn, err := dialer.DialContext(ctx, "udp", v.option.InitAddress[0]) // which sends nothing
+	if err != nil {
+		return "127.0.0.1" // it is a socket of this machine
+	}
+	defer conn.Close()
+	return conn.LocalAddr().(*net.UDPAddr).IP.String()
 }
 
 func (v *server) close() {

@@ -142,9 +142,9 @@ func key(owner, name string) string {
 	return "ts:" + hex.EncodeToString(sum[:10]) + ":" + name
 }
 
-// Start shares the store at the settings, if they name one, as the replica called name; the machine's, if that is empty. What is put there is sealed. The
-// caller stops it.
-func (s *Store) Start(settings Settings, name string) (stop func(), err error) {
+// Start shares the store at the settings, if they name one, as the replica called name; the machine's, if that is empty. Other replicas reach this one at
+// a port. What is put there is sealed. The caller stops it.
+func (s *Store) Start(settings Settings, name string, port int) (stop func(), err error) {
 	host, _ := os.Hostname()
 	s.name = cmp.Or(name, host) + "-" + strings.ToLower(rand.Text()[:6]) // a process that is started again is another one
 	if settings.URL == "" {
@@ -154,7 +154,7 @@ func (s *Store) Start(settings Settings, name string) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.settings = settings
+	s.settings, s.port = settings, port
 	s.remote = newServer(option)
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.Peers.store, s.serving, s.waiting = s, make(chan struct{}, maxServing), map[string]chan []byte{}

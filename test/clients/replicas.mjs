@@ -5,6 +5,7 @@
 // With the SDKs as they are, nginx, haproxy and redis-server. Ends with a line "N passed, N failed" and status 1 if something failed.
 
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHTTP } from 'node:http';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -87,7 +88,7 @@ ${servers}
 
 // Cluster is replicas with the same keys, perhaps a store, and a balancer.
 class Cluster {
-  static async start(balancer, count, { store, settings = {} } = {}) {
+  static async start(balancer, count, { store, front, settings = {} } = {}) {
     const c = new Cluster();
     c.world = await World.create();
     await writeFile(c.world.path('../k1.key'), 'a'.repeat(64));
@@ -106,7 +107,7 @@ class Cluster {
       c.ports.push(await freePort());
       await c.serve(i);
     }
-    c.port = await freePort();
+    c.port = front ?? await freePort();
     c.front = await balancers[balancer](c.world.root, c.port, c.ports);
     c.url = `http://127.0.0.1:${c.port}/mcp`;
     await until(10_000, `${balancer} answers: ${c.front.said()}`, () => fetch(`http://127.0.0.1:${c.port}/livez`).then(({ ok }) => ok, () => false));
@@ -490,6 +491,62 @@ group('what was approved of at one replica', async (g) => {
   await c.stop();
   await store.stop();
   upstream.stop();
+});
+
+group('files', async (g) => {
+  const port = await freePort();
+  const store = await redis(port);
+  const front = await freePort();
+  const c = await Cluster.start('nginx', 3, { store: port, front, settings: { server: { public_url: `http://127.0.0.1:${front}` }, more: { protocol: { experimental: true } } } });
+  g.diagnose = () => c.log();
+  const FILES = 'io.modelcontextprotocol/files';
+  const bytes = randomBytes(6_000_000);
+  await g.test('are sent to and fetched from any replica by clients', async () => {
+    const call = async (params) => (await send(c.url, 'tools/call', params, { extensions: { [FILES]: { upload: {}, download: {} } } })).result;
+    for (let i = 0; i < 4; i++) {
+      const args = { name: 'upload_file', arguments: { path: `up${i}.bin`, file: { id: 'f', mimeType: 'application/octet-stream', size: bytes.length } } };
+      const wanted = await call(args);
+      assert.equal(wanted.resultType, 'upload_required', JSON.stringify(wanted));
+      const [to] = wanted.uploads;
+      for (let k = 0; k < i; k++) await fetch(`http://127.0.0.1:${c.port}/livez`); // so that the next request gets to each of them
+      const put = await fetch(c.url + to.path, { method: to.method, body: bytes, headers: to.headers });
+      assert.equal(put.status, 200, await put.text());
+      const done = await call({ ...args, requestState: wanted.requestState });
+      assert.equal(done.resultType, 'complete', JSON.stringify(done));
+      assert.ok((await readFile(c.world.path(`up${i}.bin`))).equals(bytes));
+      const offered = await call({ name: 'download_file', arguments: { path: `up${i}.bin` } });
+      const [from] = offered._meta[FILES].downloads;
+      for (let k = 0; k < 3; k++) assert.ok(Buffer.from(await (await fetch(c.url + from.path, { headers: from.headers })).arrayBuffer()).equals(bytes));
+    }
+  });
+  await g.test('are put and fetched once by people', async () => {
+    for (let i = 0; i < 4; i++) {
+      const { result } = await send(c.url, 'tools/call', { name: 'upload_file', arguments: { path: `link${i}.bin` } }, {});
+      const address = /http:\S+/.exec(textOf(result))[0];
+      for (let k = 0; k < i; k++) assert.match(await (await fetch(address)).text(), /Send a file/);
+      const put = await fetch(address, { method: 'PUT', body: bytes });
+      assert.equal(put.status, 201, await put.text());
+      assert.ok((await readFile(c.world.path(`link${i}.bin`))).equals(bytes));
+      for (let k = 0; k < 3; k++) assert.equal((await fetch(address, { method: 'PUT', body: 'again' })).status, 404);
+      const down = await send(c.url, 'tools/call', { name: 'download_file', arguments: { path: `link${i}.bin` } }, {});
+      const from = /http:\S+/.exec(textOf(down.result))[0];
+      for (let k = 0; k < i; k++) await fetch(`http://127.0.0.1:${c.port}/livez`);
+      assert.ok(Buffer.from(await (await fetch(from)).arrayBuffer()).equals(bytes));
+      assert.equal((await fetch(from)).status, 404);
+    }
+  });
+  await g.test('are gone with their replica, which is said', async () => {
+    const { result } = await send(c.url, 'tools/call', { name: 'upload_file', arguments: { path: 'gone.bin' } }, {});
+    const address = /http:\S+/.exec(textOf(result))[0];
+    for (const i of [0, 1, 2]) {
+      await c.replicas[i].stop('SIGKILL');
+      await c.serve(i);
+    }
+    const put = await fetch(address, { method: 'PUT', body: bytes });
+    assert.match(await put.text(), /this address has expired or was used; ask for another one/);
+  });
+  await c.stop();
+  await store.stop();
 });
 
 group('confirmations are good once', async (g) => {

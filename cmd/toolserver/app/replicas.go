@@ -23,7 +23,7 @@ func useKeys(st *store.Store, keys *keyring.Ring) {
 }
 
 // startStore begins to share with other replicas what the configuration says. Stop ends it.
-func (s *serving) startStore() (stop func(), err error) {
+func (s *serving) startStore(port int) (stop func(), err error) {
 	cfg, st, log := s.Config(), s.exec.Store, s.journal.log
 	st.Changed = func(err error) {
 		if err != nil {
@@ -34,7 +34,7 @@ func (s *serving) startStore() (stop func(), err error) {
 	}
 	shell.ServeJobs(st, s.runner.Jobs)
 	s.hearReplicas(st)
-	stop, err = st.Start(cfg.Store, cfg.Server.Replica)
+	stop, err = st.Start(cfg.Store, cfg.Server.Replica, port)
 	if err != nil {
 		return nil, cfg.Mistake("store.url", "%v", err)
 	}

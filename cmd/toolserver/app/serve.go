@@ -120,12 +120,6 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 	if o.HTTP == "" {
 		return s.overStdio(ctx)
 	}
-	unshare, err := s.startStore()
-	if err != nil {
-		return err
-	}
-	defer unshare()
-	defer a.countUsage()()
 	return s.overHTTP(ctx)
 }
 
@@ -251,6 +245,12 @@ func (s *serving) overHTTP(ctx context.Context) error {
 		return err
 	}
 	defer l.Close()
+	unshare, err := s.startStore(l.Addr().(*net.TCPAddr).Port)
+	if err != nil {
+		return err
+	}
+	defer unshare()
+	defer s.countUsage()()
 	l = netutil.LimitListener(l, osfile.Descriptors()/2) // or connections could take the descriptors that calls need
 	scheme := "http"
 	if cert != nil {
