@@ -1,0 +1,98 @@
+package store
+
+import (
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestMemory has a server that is alone count and remember by itself.
+func TestMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ctx := New(), t.Context()
+		stop, err := s.Start(Settings{}, "", 0)
+		if err != nil || s.Shared() || s.State() != "" || !s.Reached() || s.Replicas() != 1 {
+			t.Fatal(err, s.State())
+		}
+		defer stop()
+		admitted := 0
+		for range 100 {
+			if wait, err := s.Take(ctx, "ann", 60, time.Now()); err == nil && wait == 0 {
+				admitted++
+			} else if wait > time.Second {
+				t.Errorf("wait %v", wait)
+			}
+		}
+		if admitted != 60 || s.Left("ann", 60) != 0 || s.Left("bob", 60) != 60 {
+			t.Errorf("%d admitted, %v and %v left", admitted, s.Left("ann", 60), s.Left("bob", 60))
+		}
+		time.Sleep(10 * time.Second)
+		if left := s.Left("ann", 60); left < 9.9 || left > 10.1 {
+			t.Errorf("%v left after 10 s", left)
+		}
+		for i, want := range []bool{true, false, true} {
+			if i == 2 {
+				time.Sleep(time.Minute)
+			}
+			if first, err := s.Once(ctx, "ann", "x", time.Minute); first != want || err != nil {
+				t.Errorf("%d: %v, %v", i, first, err)
+			}
+		}
+		if first, _ := s.Once(ctx, "bob", "x", time.Minute); !first {
+			t.Error("Bob's is Ann's")
+		}
+		begun := time.Now()
+		s.Mark(ctx, "ann", "ended", time.Hour)
+		if at, err := s.Marked(ctx, "ann", "ended"); !at.Equal(begun) || err != nil {
+			t.Errorf("%v, %v", at, err)
+		}
+		if at, _ := s.Marked(ctx, "bob", "ended"); !at.IsZero() {
+			t.Error("Bob's is Ann's")
+		}
+		if err := s.Put(ctx, "ann", "v", []byte("text"), time.Hour); err != nil {
+			t.Error(err)
+		}
+		if v, err := s.Get(ctx, "ann", "v"); v != nil || err != nil {
+			t.Errorf("%q, %v: nobody is there to share it with", v, err)
+		}
+		if s.Tell("", "x", nil) || s.Ask(ctx, "", "x", nil) != nil {
+			t.Error("somebody is there")
+		}
+	})
+}
+
+// TestMarksBounded has who marks most lose theirs.
+func TestMarksBounded(t *testing.T) {
+	s, ctx := New(), t.Context()
+	s.Mark(ctx, "bob", "kept", time.Hour)
+	for i := range maxMarks + 10 {
+		s.Mark(ctx, "ann", strconv.Itoa(i), time.Hour)
+	}
+	if at, _ := s.Marked(ctx, "bob", "kept"); at.IsZero() {
+		t.Error("Bob has lost his mark")
+	}
+	if at, _ := s.Marked(ctx, "ann", "0"); !at.IsZero() {
+		t.Error("Ann has more than there is room for")
+	}
+}
+
+// TestCheckURL names what is wrong with addresses.
+func TestCheckURL(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"": true, "redis://h": true, "redis://h:1/2": true, "rediss://u@h:6379/0": true, "valkey://h": true, "unix:///run/valkey.sock": true,
+		"http://h": false, "h:6379": false, "redis://h/x": false, "redis://h/1/2": false,
+	} {
+		if err := CheckURL(text); (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func BenchmarkTake(b *testing.B) {
+	s, now := New(), time.Now()
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = s.Take(b.Context(), "ann", 1_000_000_000, now)
+	}
+}
