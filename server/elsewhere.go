@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"io"
-	"log"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/zap"
 
 	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
@@ -217,14 +217,15 @@ func (h *httpHandler) forward(w http.ResponseWriter, r *http.Request, replica st
 			p.Out.Header["X-Forwarded-For"] = p.In.Header["X-Forwarded-For"]
 			p.SetXForwarded()
 		},
-		ErrorLog: log.New(connectionErrors{h.server.opts.Log}, "", 0),
+		Transport: &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: transferTime,
+			TLSClientConfig: &tls.Config{ServerName: hostname(r.Host)}}, // the certificate is that of the name that clients know
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			h.server.opts.Log.Warn("a file did not go by another replica", zap.String("replica", replica), zap.Error(err))
+			http.Error(w, "the replica of this server that has the file does not answer; make the call again", http.StatusBadGateway)
+		},
 	}
 	if r.TLS != nil {
 		to.Scheme = "https"
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.TLSClientConfig = &tls.Config{ServerName: hostname(r.Host)} // the certificate is that of the name that clients know
-		transport.DisableKeepAlives = true
-		proxy.Transport = transport
 	}
 	if body != nil {
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

@@ -21,6 +21,7 @@ import (
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/keyring"
+	"github.com/toolserver/toolserver/store"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
@@ -367,16 +368,19 @@ func canonical(raw json.RawMessage) []byte {
 
 // mayUse reports whether the request may use its state, which nobody else may from now on, at any replica. A server that is alone cannot know that of states
 // from before it started.
-func (p *peer) mayUse() bool {
+func (p *peer) mayUse() (bool, error) {
 	if once := p.state.Once; once != "" {
 		s := p.server
 		if s.exec.Store.Shared() || !p.state.Expires.Add(-stateTime).Before(s.started) {
 			first, err := s.exec.Store.Once(p.ctx, p.who.principal.ID, "once:"+once, stateTime)
-			p.agreed = first && err == nil
+			if err != nil {
+				return false, &domain.Error{Code: domain.CodeBusy, Message: store.ErrUnavailable.Error(), Err: err}
+			}
+			p.agreed = first
 		}
 		p.state.Once = ""
 	}
-	return p.agreed
+	return p.agreed, nil
 }
 
 // answersSoFar returns the answers to requests if this round or an earlier one
@@ -401,9 +405,13 @@ func (p *peer) answersSoFar(requests map[string]call.InputRequest) (map[string]j
 			answer, ok = given[name]
 			ok = ok && (!req.Sealed || slices.Contains(p.state.Asked, name)) && validAnswer(req.Method, answer)
 		}
-		if ok && req.Sealed && !p.mayUse() {
-			delete(p.state.Answers, name)
-			ok = false
+		if ok && req.Sealed {
+			var err error
+			if ok, err = p.mayUse(); err != nil {
+				return nil, err
+			} else if !ok {
+				delete(p.state.Answers, name)
+			}
 		}
 		if !ok {
 			missing[name] = req

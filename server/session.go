@@ -300,7 +300,7 @@ func (s *sessions) acquire(ctx context.Context, token string, who caller) (*sess
 var errNoSession = errors.New("no such session, or it has expired; initialize again")
 
 // passportTime is how long after its beginning a replica goes on with a session that it does not know.
-const passportTime = 24 * time.Hour
+const passportTime = 7 * 24 * time.Hour
 
 // rebuild returns the session of a token that another replica has made, or this one has forgotten. It holds a place, and is not in use.
 func (s *sessions) rebuild(ctx context.Context, token, owner string) (*session, error) {

@@ -12,7 +12,7 @@ import (
 // Bounds of what memory keeps, and for how long.
 const (
 	maxMarks = 64 << 10
-	maxTTL   = 25 * time.Hour
+	maxTTL   = 8 * 24 * time.Hour
 )
 
 // memory keeps what one process knows by itself.

@@ -101,10 +101,10 @@ func (p *Peers) beat() {
 // sealedAddress is what addresses of replicas are sealed for.
 const sealedAddress = "address of a replica"
 
-// Alive reports whether a process among the replicas lives. The error says that nobody knows.
+// Alive reports whether a process among the replicas lives: it says so, or, where the store has lost that, receives messages. The error says that nobody knows.
 func (p *Peers) Alive(ctx context.Context, name string) (lives bool, err error) {
 	address, err := p.Address(ctx, name)
-	return address != "", err
+	return address != "" || err == nil && p.Tell(name, beatKind, nil), err
 }
 
 // Address returns the host and port at which a process among the replicas serves; empty if it is gone. The error says that nobody knows.
@@ -144,7 +144,7 @@ func (p *Peers) listen() {
 func (p *Peers) take(sealed string) {
 	plain, err := p.store.Keys().OpenBytes(sealedMessage, []byte(sealed))
 	var m message
-	if err != nil || json.Unmarshal(plain, &m) != nil || m.From == p.name || time.Since(m.At).Abs() > maxDelay {
+	if err != nil || json.Unmarshal(plain, &m) != nil || p.store.ctx.Err() != nil || m.From == p.name || time.Since(m.At).Abs() > maxDelay {
 		return
 	}
 	if m.Kind == answerKind {
@@ -185,7 +185,7 @@ func (p *Peers) heard(replica, version string) {
 	maps.DeleteFunc(p.differ, func(_ string, d difference) bool { return time.Since(d.since) > time.Hour }) // perhaps of one that has ended
 	d := p.differ[replica]
 	switch {
-	case p.Version == nil || version == p.Version():
+	case p.Version == nil || version == "" || version == p.Version():
 		delete(p.differ, replica)
 		return
 	case d.version != version:

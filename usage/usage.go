@@ -160,6 +160,7 @@ func (c *Counter) save() {
 
 // Close saves what was counted.
 func (c *Counter) Close() {
+	c.tell()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true

@@ -275,8 +275,13 @@ func (s *Store) Get(owner, id string) (t Task, err error) {
 		return t, ErrUnknown
 	}
 	t, err = s.get(owner, id)
-	if s.Shared.Keys().Shared() && (t.Foreign || errors.Is(err, ErrUnknown)) {
+	switch {
+	case errors.Is(err, ErrUnknown) && s.Shared.Keys().Shared():
 		return s.elsewhere(owner, id)
+	case t.Foreign && s.Shared.Shared(): // of a replica on this machine
+		if other, err := s.elsewhere(owner, id); err == nil {
+			return other, nil
+		}
 	}
 	return t, err
 }
