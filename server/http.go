@@ -416,7 +416,7 @@ func (h *httpHandler) endSession(w http.ResponseWriter, r *http.Request, who cal
 	if !ok {
 		return
 	}
-	h.server.exec.Store.Mark(r.Context(), ses.owner, endedMark(ses.id), h.sessions.passportTime())
+	h.sessions.mark(r.Context(), ses.owner, endedMark(ses.id))
 	h.sessions.drop(ses, false)
 	h.server.tell(elsewhere{Token: ses.token, Ended: true})
 	w.WriteHeader(http.StatusNoContent)

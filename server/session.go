@@ -334,6 +334,13 @@ func (s *sessions) rebuild(ctx context.Context, token, owner string) (*session, 
 
 func (s *sessions) passportTime() time.Duration { return max(passportTime, s.ttl) }
 
+// mark notes something of sessions that could be rebuilt, for as long as they could.
+func (s *sessions) mark(ctx context.Context, owner, name string) {
+	if st := s.server.exec.Store; st.Keys().Shared() {
+		st.Mark(ctx, owner, name, s.passportTime())
+	}
+}
+
 // endedMark marks a session that its client has ended, and revokedMark a principal whose sessions until then have.
 func endedMark(id string) string { return "ended:" + id }
 
@@ -414,7 +421,7 @@ func (s *Server) Revoke(principal string) {
 	for _, ses := range theirs {
 		all.drop(ses, false)
 	}
-	s.exec.Store.Mark(context.Background(), principal, revokedMark, all.passportTime())
+	all.mark(context.Background(), principal, revokedMark)
 	s.tasks.endAll(principal, errRevoked)
 	if s.opts.SessionEnded != nil {
 		s.opts.SessionEnded(principal, "") // of its requests without a session

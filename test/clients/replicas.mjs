@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer as createHTTP } from 'node:http';
+import { createServer as createHTTP, request as sendHTTP } from 'node:http';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -153,6 +153,16 @@ async function send(url, method, params, capabilities = { extensions: { [TASKS]:
   const text = await response.text();
   const events = text.split('\n').filter((line) => line.startsWith('data: ')).map((line) => line.slice(6));
   return JSON.parse(events.at(-1) ?? text);
+}
+
+// listen opens a stream of changes; ended is all of it.
+async function listen(url) {
+  const framing = { 'io.modelcontextprotocol/protocolVersion': MODERN, 'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' }, 'io.modelcontextprotocol/clientCapabilities': {} };
+  const response = await fetch(url, {
+    method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id: 'listens', method: 'subscriptions/listen', params: { notifications: { toolsListChanged: true }, _meta: framing } }),
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', 'mcp-protocol-version': MODERN, 'mcp-method': 'subscriptions/listen' },
+  });
+  return { ended: response.text() };
 }
 
 const says = async (session, name, args) => {
@@ -544,6 +554,42 @@ group('files', async (g) => {
     }
     const put = await fetch(address, { method: 'PUT', body: bytes });
     assert.match(await put.text(), /the replica of this server that has the file does not answer; make the call again|this address has expired or was used; ask for another one/);
+  });
+  await c.stop();
+  await store.stop();
+});
+
+group('a replica drains', async (g) => {
+  const port = await freePort();
+  const store = await redis(port);
+  const c = await Cluster.start('haproxy', 2, { store: port, settings: { server: { drain_delay: '1s', grace: '20s' }, more: { protocol: { experimental: true } } } });
+  g.diagnose = () => c.log();
+  await g.test('the balancer is told first, and nothing is lost', async () => {
+    const url = `http://127.0.0.1:${c.ports[0]}/mcp`;
+    const FILES = 'io.modelcontextprotocol/files';
+    const upload = { name: 'upload_file', arguments: { path: 'slow.bin', file: { id: 'f', mimeType: 'application/octet-stream', size: 300 } } };
+    const wanted = (await send(url, 'tools/call', upload, { extensions: { [FILES]: { upload: {} } } })).result;
+    const [to] = wanted.uploads;
+    const put = new Promise((done, failed) => { // a third of it each second
+      const request = sendHTTP(url + to.path, { method: 'PUT', headers: { ...to.headers, 'content-length': 300 } }, (response) => response.resume().on('end', () => done(response.statusCode)));
+      request.on('error', failed);
+      for (const i of [0, 1, 2]) setTimeout(() => request.write('x'.repeat(100), () => i === 2 && request.end()), 900 * i);
+    });
+    const call = send(url, 'tools/call', { name: 'bash', arguments: { command: 'sleep 3; echo whole' } }, {});
+    const task = (await send(url, 'tools/call', { name: 'bash', arguments: { command: 'sleep 3; echo whole', background: true } })).result.taskId;
+    const stream = await listen(url);
+    const begun = Date.now();
+    c.replicas[0].child.kill('SIGTERM');
+    await until(900, 'readyz says so', async () => (await fetch(`http://127.0.0.1:${c.ports[0]}/readyz`)).status === 503);
+    assert.ok((await send(url, 'tools/call', { name: 'bash', arguments: { command: 'echo served' } }, {})).result, 'a call that comes before the balancer knows');
+    assert.match(textOf((await call).result), /whole/);
+    assert.equal(await put, 200);
+    assert.match(await stream.ended, /"resultType":"complete"/);
+    await c.replicas[0].exited;
+    assert.ok(Date.now() - begun < 15_000, 'it took long');
+    const { result } = await send(c.url, 'tasks/get', { taskId: task });
+    assert.equal(result.status, 'completed', JSON.stringify(result));
+    assert.match(JSON.stringify(result.result), /whole/);
   });
   await c.stop();
   await store.stop();
