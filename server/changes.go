@@ -49,6 +49,18 @@ func (c change) notification(tag any) []byte {
 	return jsonrpc.Request(nil, c.method, params)
 }
 
+// notification returns that of a change for the subscription with an ID, or for a session if
+// that is nil. It is nil if there is nothing to say any more.
+func (l *listener) notification(c change, id json.RawMessage) []byte {
+	switch {
+	case id == nil:
+		return c.notification(nil)
+	case c.method == notificationTasks:
+		return l.server.taskNotification(l.owner, c.arg, tag(id))
+	}
+	return c.notification(tag(id))
+}
+
 // hub has all listeners.
 type hub struct {
 	mu        sync.Mutex
@@ -62,6 +74,17 @@ func (h *hub) changed(c change) {
 	for l := range h.listeners {
 		if slices.Contains(l.tasks, c.arg) {
 			l.add(c)
+		}
+	}
+}
+
+// stop ends the streams that answer requests of a principal, by its ID, or of all if that is empty.
+func (h *hub) stop(owner string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for l := range h.listeners {
+		if l.carrier != nil && (owner == "" || l.owner == owner) {
+			l.carrier.stop()
 		}
 	}
 }
@@ -108,6 +131,8 @@ type listener struct {
 	owner  string // ID of the principal
 	wants  func(list change) bool
 	tasks  []string // that it is notified of, by ID
+
+	carrier *stream // of a subscription over HTTP; nil of others; guarded by the mutex of the hub
 
 	mu      sync.Mutex
 	pending []change
@@ -180,6 +205,14 @@ func (l *listener) onWake(wake func()) {
 	l.wake = wake
 	l.mu.Unlock()
 	l.wakeUp()
+}
+
+// carry has a stream carry the changes of a subscription.
+func (l *listener) carry(by *stream) {
+	l.server.hub.mu.Lock()
+	l.carrier = by
+	l.server.hub.mu.Unlock()
+	l.onWake(by.wake)
 }
 
 func (l *listener) take() (changes []change) {
@@ -348,34 +381,63 @@ type subscriptions struct {
 // listen serves subscriptions/listen, the stream of changes of protocol version
 // 2026-07-28: an acknowledgement of the part of the request that is granted, then
 // notifications that carry the subscription's ID, and a result when the stream ends.
-func (x *exchange) listen() (reply, error) {
-	if err := x.server.exec.CountList(x.domain(), x.Method); err != nil {
-		return nil, err
+func (x *exchange) listen() {
+	l, granted, err := x.grant()
+	if err != nil {
+		x.finish(nil, err)
+		return
 	}
-	owner := x.session.owner
-	if !x.server.streams.TryAcquire(owner, 1) {
-		return nil, busyWith("streams")
+	acknowledgement := jsonrpc.Request(nil, mcp.MethodNotificationSubscriptionsAcknowledged, map[string]any{"_meta": tag(x.ID), "notifications": granted})
+	switch {
+	case granted.IsEmpty() && granted.TaskIDs == nil:
+		x.out.notify(acknowledgement)
+	case x.carry != nil:
+		x.carry(l, acknowledgement)
+		return
+	default:
+		x.out.notify(acknowledgement)
+		ctx, cancel := context.WithCancel(x.ctx)
+		defer cancel()
+		defer context.AfterFunc(x.session.ctx, cancel)()
+		l.forward(ctx, x.who, func(c change) {
+			if n := l.notification(c, x.ID); n != nil {
+				x.out.notify(n)
+			}
+		})
 	}
-	defer x.server.streams.Release(owner, 1)
+	x.finish(listened(x.ID), nil)
+}
+
+// grant returns what is granted of a subscription, and the listener for it, in use until the
+// exchange is finished or carried.
+func (x *exchange) grant() (*listener, subscriptions, error) {
 	var p struct {
 		Notifications subscriptions `json:"notifications"`
 	}
 	_ = json.Unmarshal(x.Params, &p) // what cannot be read is not asked for
 	granted := p.Notifications
 	granted.ResourceSubscriptions, granted.TaskIDs = nil, nil
+	if err := x.server.exec.CountList(x.domain(), x.Method); err != nil {
+		return nil, granted, err
+	}
+	owner := x.session.owner
 	if len(p.Notifications.TaskIDs) > 0 && !x.uses(extensionTasks) {
-		return nil, missingExtension(extensionTasks)
+		return nil, granted, missingExtension(extensionTasks)
+	}
+	if !x.server.streams.TryAcquire(owner, 1) {
+		return nil, granted, busyWith("streams")
 	}
 	for _, id := range p.Notifications.TaskIDs[:min(len(p.Notifications.TaskIDs), maxWatches)] {
 		if _, err := x.server.tasks.get(owner, id); err == nil {
 			granted.TaskIDs = append(granted.TaskIDs, id)
 		}
 	}
-	wanted := map[change]bool{
-		listsChanged[0]: granted.ToolsListChanged, listsChanged[1]: granted.ResourcesListChanged, listsChanged[2]: granted.PromptsListChanged,
+	wanted := [...]bool{granted.ToolsListChanged, granted.ResourcesListChanged, granted.PromptsListChanged}
+	l := x.server.newListener(owner, func(list change) bool { return wanted[slices.Index(listsChanged[:], list)] }, granted.TaskIDs...)
+	x.ended = func() {
+		l.close()
+		x.server.streams.Release(owner, 1)
 	}
-	l := x.server.newListener(owner, func(list change) bool { return wanted[list] }, granted.TaskIDs...)
-	defer l.close()
 	for _, id := range granted.TaskIDs {
 		l.add(taskChanged(id)) // what has happened until now
 	}
@@ -384,24 +446,18 @@ func (x *exchange) listen() (reply, error) {
 		case nil:
 			granted.ResourceSubscriptions = append(granted.ResourceSubscriptions, uri)
 		case errPanicked:
-			return nil, errPanicked
+			return nil, granted, errPanicked
 		}
 	}
-	tag := map[string]json.RawMessage{mcp.MetaKeySubscriptionID: x.ID}
-	x.out.notify(jsonrpc.Request(nil, mcp.MethodNotificationSubscriptionsAcknowledged, map[string]any{"_meta": tag, "notifications": granted}))
-	if !granted.IsEmpty() || granted.TaskIDs != nil {
-		ctx, cancel := context.WithCancel(x.ctx)
-		defer cancel()
-		defer context.AfterFunc(x.session.ctx, cancel)()
-		l.forward(ctx, x.who, func(c change) {
-			if c.method == notificationTasks {
-				x.notifyOfTask(c.arg, tag)
-			} else {
-				x.out.notify(c.notification(tag))
-			}
-		})
-	}
+	return l, granted, nil
+}
+
+// tag names a subscription in its notifications and its result.
+func tag(id json.RawMessage) any { return map[string]json.RawMessage{mcp.MetaKeySubscriptionID: id} }
+
+// listened is the result of a subscription.
+func listened(id json.RawMessage) reply {
 	return func(b []byte) []byte {
-		return append(jsonrpc.AppendValue(append(b, `{"resultType":"complete","_meta":`...), tag), '}')
-	}, nil
+		return append(jsonrpc.AppendValue(append(b, `{"resultType":"complete","_meta":`...), tag(id)), '}')
+	}
 }

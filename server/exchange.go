@@ -46,6 +46,9 @@ type exchange struct {
 	peer  peer   // the client of the call that it makes
 	ended func() // called at the end; may be nil
 	code  int    // of a result that stands for an error which HTTP tells, too
+	// carry does what is left to do of subscriptions/listen: it sends the acknowledgement, the
+	// changes and the answer, maybe after it has returned. It may be nil.
+	carry func(changes *listener, acknowledgement []byte)
 }
 
 // A reply appends the result of a request.
@@ -151,7 +154,7 @@ func (x *exchange) serve() {
 		}
 		x.finish(write, err)
 	case mcp.MethodSubscriptionsListen:
-		x.finish(x.listen())
+		x.listen()
 	case mcp.MethodInitialize:
 		x.finish(x.initialize())
 	case mcp.MethodServerDiscover:

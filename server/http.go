@@ -440,12 +440,12 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 		return
 	}
 	h.streams.Add(1)
-	s := &stream{handler: h, session: ses, who: who}
+	s := &stream{handler: h, session: ses, changes: ses.changes, who: who}
 	if id := r.Header.Get(mcp.HeaderLastEventID); id != "" && h.resume(w, r, who, ses, id) {
-		s.release()
+		s.end()
 		return
 	}
-	s.begin(w, r)
+	s.begin(w, r, h.stopping, nil)
 }
 
 // mcpHeaders are the headers MCP clients in browsers send and read.

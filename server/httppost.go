@@ -211,10 +211,6 @@ func (h *httpHandler) initialize(w http.ResponseWriter, r *http.Request, who cal
 
 // serve serves a message of a session and writes the response.
 func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session, who caller, msg *message) {
-	if msg.method == mcp.MethodSubscriptionsListen {
-		stop := context.AfterFunc(h.stopping, ses.close)
-		defer stop()
-	}
 	isRequest := msg.ID != nil && !msg.Response
 	out := h.newSink(w, r)
 	out.modern = ses.id == ""
@@ -225,21 +221,42 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 		out.limited = &who.principal
 	}
 	ctx := r.Context()
+	listens := isRequest && msg.method == mcp.MethodSubscriptionsListen
+	if listens {
+		ctx = h.stopping // its stream goes on after this request
+	}
 	if isRequest && ses.handshake().version == mcp.ProtocolVersion20251125 {
 		ctx = h.base // a lost connection cancels nothing
 		out.kept = &replay{server: h.server, session: ses, stream: strconv.FormatInt(ses.responses.Add(1), 10), grown: make(chan struct{})}
 	}
-	out.expect(isRequest)
+	if !listens { // whose stream keeps itself alive: a timer would keep the response
+		out.expect(isRequest)
+	}
 	defer out.close()
 	if isRequest || ses.id != "" { // without a session, it could only concern another client
 		switch x := h.server.open(ctx, ses, who, msg, out); {
 		case x == nil:
 		case x.peer.background == nil:
+			if listens {
+				x.carry = func(changes *listener, acknowledgement []byte) { h.carry(w, r, x, changes, acknowledgement) }
+			}
 			x.serve()
 		default:
 			x.peer.background.serve(ctx)
 		}
 	}
+}
+
+// carry has a stream answer a subscription, after the request if need be: of the
+// exchange, it takes what is released when that is finished.
+func (h *httpHandler) carry(w http.ResponseWriter, r *http.Request, x *exchange, changes *listener, acknowledgement []byte) {
+	x.out.(*httpSink).leave()
+	x.peer.finish()
+	h.streams.Add(1)
+	s := &stream{handler: h, id: bytes.Clone(x.ID), changes: changes, who: x.who}
+	s.begin(w, r, x.ctx, acknowledgement)
+	x.session.remove(x)
+	x.cancel(nil)
 }
 
 // postBatch serves a JSON-RPC batch.

@@ -74,6 +74,14 @@ func (s *httpSink) close() {
 	}
 }
 
+// leave leaves the response to somebody else.
+func (s *httpSink) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streaming = true
+	s.finish()
+}
+
 func (s *httpSink) finish() {
 	s.done = true
 	if s.alive != nil {

@@ -421,6 +421,7 @@ func (s *Server) Revoke(principal string) {
 	for _, ses := range theirs {
 		all.drop(ses, false)
 	}
+	s.hub.stop(principal)
 	all.mark(context.Background(), principal, revokedMark)
 	s.tasks.endAll(principal, errRevoked)
 	if s.opts.SessionEnded != nil {
@@ -441,6 +442,11 @@ func (s *Server) Principals() []string {
 		}
 		all.mu.Unlock()
 	}
+	s.hub.mu.Lock()
+	for l := range s.hub.listeners {
+		owners[l.owner] = true
+	}
+	s.hub.mu.Unlock()
 	s.tasks.mu.Lock()
 	defer s.tasks.mu.Unlock()
 	for _, t := range s.tasks.live {
@@ -456,4 +462,5 @@ func (s *sessions) closeAll() {
 	for _, ses := range s.byID {
 		ses.close()
 	}
+	s.server.hub.stop("")
 }

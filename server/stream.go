@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -11,16 +12,19 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"github.com/toolserver/toolserver/wire/sse"
 )
 
-// stream is the stream of a session's changes. It takes the connection from
-// net/http, whose goroutines and buffers would stay as long as the stream does.
-// While nothing happens, nothing of it runs: each change, each keep-alive and
-// the end start a goroutine that serves them.
+// stream is the stream of a session's changes, or answers subscriptions/listen. It
+// takes the connection from net/http, whose goroutines and buffers would stay as
+// long as the stream does. While nothing happens, nothing of it runs: each change,
+// each keep-alive and the end start a goroutine that serves them.
 type stream struct {
 	handler *httpHandler
-	session *session // in use until release
+	session *session        // whose stream it is, in use until the end; nil of a subscription
+	id      json.RawMessage // of the request that it answers; nil of a session
+	changes *listener
 	who     caller
 	out     streamOutput
 	timer   *time.Timer   // for the next keep-alive, or when the credentials expire
@@ -41,9 +45,10 @@ type streamOutput interface {
 	interrupt() // has a write that waits end soon, if that does no harm
 }
 
-// begin answers the request for the stream, which goes on after it if net/http
-// gives the connection away.
-func (s *stream) begin(w http.ResponseWriter, r *http.Request) {
+// begin answers the request for the stream, which begins with a message, if any, and
+// goes on after the request if net/http gives the connection away. It ends at once if ctx
+// has ended.
+func (s *stream) begin(w http.ResponseWriter, r *http.Request, ctx context.Context, first []byte) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{})
 	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
@@ -52,16 +57,19 @@ func (s *stream) begin(w http.ResponseWriter, r *http.Request) {
 	}
 	eventHeaders(w.Header())
 	w.WriteHeader(http.StatusOK)
+	if first != nil {
+		w.Write(sse.Append(nil, first))
+	}
 	if control.Flush() != nil {
-		s.release()
+		s.end()
 		return
 	}
 	if conn, _, err := control.Hijack(); err == nil {
-		s.start(takenConn{conn})
+		s.start(ctx, takenConn{conn})
 		return
 	}
 	held := &heldResponse{w, control, r.Context(), make(chan struct{})}
-	s.start(held)
+	s.start(ctx, held)
 	select {
 	case <-r.Context().Done():
 		s.stop()
@@ -70,12 +78,16 @@ func (s *stream) begin(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// start makes the stream the one of its session.
-func (s *stream) start(out streamOutput) {
+// start has the stream carry changes.
+func (s *stream) start(ctx context.Context, out streamOutput) {
 	s.out, s.wrote, s.serving = out, time.Now(), make(chan struct{}, 1)
 	s.timer = time.AfterFunc(keepAliveInterval, s.wake)
-	s.session.carry(s)
-	if s.handler.stopping.Err() != nil { // perhaps after all sessions were closed
+	if s.session != nil {
+		s.session.carry(s)
+	} else {
+		s.changes.carry(s)
+	}
+	if ctx.Err() != nil { // perhaps after all streams were stopped
 		s.stop()
 	}
 }
@@ -108,23 +120,31 @@ func (s *stream) serve() {
 	}
 	s.over = true
 	s.timer.Stop()
-	s.session.uncarry(s)
-	s.out.Close()
-	s.release()
+	if s.session != nil {
+		s.session.uncarry(s)
+	}
+	s.end()
 }
 
 // step writes the changes there are or, after a while without any, a comment, so
 // that nobody between the client and us takes the connection for dead. It returns
 // false when the stream is over.
-func (s *stream) step() bool {
-	changes := s.session.changes
-	if s.out.gone() || !changes.refresh(&s.who) || !s.extend() {
+func (s *stream) step() (goesOn bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.handler.server.logPanic("a stream", s.changes.owner, p)
+			goesOn = false
+		}
+	}()
+	if s.out.gone() || !s.changes.refresh(&s.who) || !s.extend() {
 		return false
 	}
-	taken := changes.take()
+	taken := s.changes.take()
 	var b []byte
 	for _, c := range taken {
-		b = sse.Append(b, c.notification(nil))
+		if n := s.changes.notification(c, s.id); n != nil {
+			b = sse.Append(b, n)
+		}
 	}
 	if len(b) == 0 && time.Since(s.wrote) >= keepAliveInterval {
 		b = append(b, keepAliveComment...)
@@ -133,7 +153,7 @@ func (s *stream) step() bool {
 		// A client that has left meanwhile may have read nothing of it.
 		if _, err := s.out.Write(b); err != nil || s.out.gone() {
 			for _, c := range taken { // for the session's next stream
-				changes.add(c)
+				s.changes.add(c)
 			}
 			return false
 		}
@@ -155,10 +175,24 @@ func (s *stream) extend() bool {
 	return !s.stopped && s.out.SetWriteDeadline(time.Now().Add(writeTimeout)) == nil
 }
 
-// release gives back what the stream held. It is called once.
-func (s *stream) release() {
-	s.handler.server.streams.Release(s.session.owner, 1)
-	s.handler.sessions.release(s.session)
+// end ends the connection, with a result if it answers a request, and gives back what
+// the stream held. It is called once.
+func (s *stream) end() {
+	server, owner := s.handler.server, s.changes.owner
+	if s.session != nil {
+		s.handler.sessions.release(s.session)
+	} else {
+		s.changes.close()
+		server.requests.Release(owner, 1)
+	}
+	if s.out != nil {
+		if s.id != nil {
+			_ = s.out.SetWriteDeadline(time.Now().Add(lastWriteTime))
+			s.out.Write(sse.Append(nil, append(listened(s.id)(jsonrpc.AppendResultHead(nil, s.id)), '}')))
+		}
+		s.out.Close()
+	}
+	server.streams.Release(owner, 1)
 	s.handler.streams.Done()
 }
 

@@ -87,7 +87,7 @@ func (s *streaming) carry(out streamOutput) {
 		s.Fatal("no stream")
 	}
 	s.handler.streams.Add(1)
-	(&stream{handler: s.handler, session: ses, who: s.who}).start(out)
+	(&stream{handler: s.handler, session: ses, changes: ses.changes, who: s.who}).start(s.handler.stopping, out)
 	s.settle()
 }
 

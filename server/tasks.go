@@ -562,12 +562,13 @@ const notificationTasks = "notifications/tasks"
 // taskChanged is the change of a task.
 func taskChanged(id string) change { return change{notificationTasks, "taskId", id} }
 
-// notifyOfTask tells the subscription that tag names what has become of a task.
-func (in *incoming) notifyOfTask(id string, tag any) {
-	t, err := in.server.tasks.get(in.who.principal.ID, id)
+// taskNotification tells the subscription that tag names what has become of a task. It is nil for
+// one that has expired.
+func (s *Server) taskNotification(owner, id string, tag any) []byte {
+	t, err := s.tasks.get(owner, id)
 	if err != nil {
-		return // it has expired
+		return nil
 	}
 	b := jsonrpc.AppendValue([]byte(`{"jsonrpc":"2.0","method":"`+notificationTasks+`","params":{"_meta":`), tag)
-	in.out.notify(append(in.server.appendTask(append(b, ','), &t.State), "}}"...))
+	return append(s.appendTask(append(b, ','), &t.State), "}}"...)
 }

@@ -33,7 +33,7 @@ func (l *lab) startHTTP(ctx context.Context, dir, name string, argv ...string) (
 		return nil, err
 	}
 	s := &httpServer{process: p, url: "http://" + address + "/mcp"}
-	s.client.Transport = &http.Transport{MaxIdleConnsPerHost: 64}
+	s.client.Transport = &http.Transport{MaxIdleConns: maxConnections, MaxIdleConnsPerHost: maxConnections}
 	s.client.Timeout = hang
 	for deadline := time.Now().Add(listenTime); ; {
 		c, err := net.Dial("tcp", address)
@@ -47,6 +47,9 @@ func (l *lab) startHTTP(ctx context.Context, dir, name string, argv ...string) (
 		time.Sleep(5 * time.Millisecond)
 	}
 }
+
+// maxConnections is how many connections are kept for the next requests.
+const maxConnections = 1024
 
 // listenTime is how long a server may take to listen.
 const listenTime = 30 * time.Second

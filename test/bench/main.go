@@ -40,6 +40,7 @@ var parts = []part{
 	{"walk", measureWalk},
 	{"echo", measureEcho},
 	{"http", measureHTTP},
+	{"connections", measureConnections},
 	{"sizes", measureSizes},
 	{"parallel", measureParallel},
 	{"drain", measureDrain},
