@@ -56,7 +56,7 @@ func (l *listener) notification(c change, id json.RawMessage) []byte {
 	case id == nil:
 		return c.notification(nil)
 	case c.method == notificationTasks:
-		return l.server.taskNotification(l.owner, c.arg, tag(id))
+		return l.server.tasks.notification(l.owner, c.arg, tag(id))
 	}
 	return c.notification(tag(id))
 }

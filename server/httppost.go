@@ -9,7 +9,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -227,7 +226,7 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 	}
 	if isRequest && ses.handshake().version == mcp.ProtocolVersion20251125 {
 		ctx = h.base // a lost connection cancels nothing
-		out.kept = &replay{server: h.server, session: ses, stream: strconv.FormatInt(ses.responses.Add(1), 10), grown: make(chan struct{})}
+		out.resumable = ses
 	}
 	if !listens { // whose stream keeps itself alive: a timer would keep the response
 		out.expect(isRequest)
@@ -238,7 +237,7 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 		case x == nil:
 		case x.peer.background == nil:
 			if listens {
-				x.carry = func(changes *listener, acknowledgement []byte) { h.carry(w, r, x, changes, acknowledgement) }
+				x.carry = func(changes *listener, acknowledgement []byte) { carry(h, w, r, x, changes, acknowledgement) }
 			}
 			x.serve()
 		default:
@@ -249,7 +248,7 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 
 // carry has a stream answer a subscription, after the request if need be: of the
 // exchange, it takes what is released when that is finished.
-func (h *httpHandler) carry(w http.ResponseWriter, r *http.Request, x *exchange, changes *listener, acknowledgement []byte) {
+func carry(h *httpHandler, w http.ResponseWriter, r *http.Request, x *exchange, changes *listener, acknowledgement []byte) {
 	x.out.(*httpSink).leave()
 	x.peer.finish()
 	h.streams.Add(1)

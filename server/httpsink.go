@@ -27,7 +27,7 @@ type httpSink struct {
 	canJSON   bool // the client takes a document
 	modern    bool // errors have HTTP statuses of their own
 	server    *Server
-	kept      *replay           // what the client may ask for again; nil for nothing
+	resumable *session          // whose client may ask again for what the stream had; nil if it may not
 	lost      bool              // the client does not read; guarded by mu
 	begins    func() string     // begins the session of a result and returns its token; nil for none
 	limited   *domain.Principal // whose limits the answer states; nil for nobody
@@ -35,6 +35,7 @@ type httpSink struct {
 	mu        sync.Mutex
 	streaming bool
 	done      bool
+	kept      *replay // what the client may ask for; nil for nothing
 	alive     *time.Timer
 }
 
@@ -49,10 +50,11 @@ func (s *httpSink) expect(answers bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.canStream = s.canStream && answers; s.canStream {
-		s.alive = time.AfterFunc(keepAliveInterval, s.keepAlive)
-		if s.kept != nil {
-			s.alive.Reset(resumeAfter)
+		first := keepAliveInterval
+		if s.resumable != nil {
+			first = resumeAfter
 		}
+		s.alive = time.AfterFunc(first, s.keepAlive)
 	}
 }
 
@@ -158,11 +160,18 @@ func eventHeaders(h http.Header) {
 }
 
 func (s *httpSink) event(msg []byte) {
-	b := sse.Append(make([]byte, 0, len(msg)+32), msg)
-	if s.kept != nil {
-		b = s.kept.add(b)
+	s.write(s.keep(sse.Append(make([]byte, 0, len(msg)+32), msg)))
+}
+
+// keep keeps an event that the client may ask for again, and returns it with its ID.
+func (s *httpSink) keep(event []byte) []byte {
+	if s.resumable == nil {
+		return event
 	}
-	s.write(b)
+	if s.kept == nil {
+		s.kept = &replay{server: s.server, session: s.resumable, stream: strconv.FormatInt(s.resumable.responses.Add(1), 10), grown: make(chan struct{})}
+	}
+	return s.kept.add(event)
 }
 
 const keepAliveComment = ": keep-alive\n\n"
@@ -176,8 +185,8 @@ func (s *httpSink) keepAlive() {
 		return
 	}
 	event := []byte(keepAliveComment)
-	if s.kept != nil && !s.streaming {
-		event = s.kept.add([]byte("data: \n\n")) // so that the client has an event to ask for what follows
+	if s.resumable != nil && !s.streaming {
+		event = s.keep([]byte("data: \n\n")) // so that the client has an event to ask for what follows
 	}
 	s.start()
 	s.write(event)
@@ -194,7 +203,7 @@ func (s *httpSink) write(b []byte) {
 	if err == nil {
 		err = s.control.Flush()
 	}
-	if s.lost = err != nil; s.lost && s.kept == nil {
+	if s.lost = err != nil; s.lost && s.resumable == nil {
 		s.finish()
 	}
 }
@@ -240,7 +249,11 @@ func writeJSON(w http.ResponseWriter, msg []byte, status int) {
 // accepted reports which of the forms of an answer a client takes. One that does
 // not say takes any.
 func accepted(r *http.Request) (json, events bool) {
-	return accepts(r.Header["Accept"], "application/*", "application/json"), accepts(r.Header["Accept"], "text/*", "text/event-stream")
+	ranges := r.Header["Accept"]
+	if len(ranges) == 1 && ranges[0] == "application/json, text/event-stream" { // what most send
+		return true, true
+	}
+	return accepts(ranges, "application/*", "application/json"), accepts(ranges, "text/*", "text/event-stream")
 }
 
 // accepts decides by the most specific of the ranges that a form is in. One with the quality 0
@@ -310,7 +323,6 @@ func (r *replay) end() {
 	defer r.mu.Unlock()
 	r.done = true
 	close(r.grown)
-	r.grown = make(chan struct{})
 }
 
 // after returns the events that follow one, whether they are the last, and else what is

@@ -562,13 +562,13 @@ const notificationTasks = "notifications/tasks"
 // taskChanged is the change of a task.
 func taskChanged(id string) change { return change{notificationTasks, "taskId", id} }
 
-// taskNotification tells the subscription that tag names what has become of a task. It is nil for
+// notification tells the subscription that tag names what has become of a task. It is nil for
 // one that has expired.
-func (s *Server) taskNotification(owner, id string, tag any) []byte {
-	t, err := s.tasks.get(owner, id)
+func (ts *tasks) notification(owner, id string, tag any) []byte {
+	t, err := ts.get(owner, id)
 	if err != nil {
 		return nil
 	}
 	b := jsonrpc.AppendValue([]byte(`{"jsonrpc":"2.0","method":"`+notificationTasks+`","params":{"_meta":`), tag)
-	return append(s.appendTask(append(b, ','), &t.State), "}}"...)
+	return append(ts.server.appendTask(append(b, ','), &t.State), "}}"...)
 }
