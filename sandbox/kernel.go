@@ -86,6 +86,7 @@ func (k *Kernel) ready() {
 		k.method, k.worse = k.launcher.Method()
 		k.support = confine.Probe()
 		k.support.PIDNamespace = k.method == process.MethodNamespace
+		k.support.Broker = k.support.Broker && k.launcher.OwnProc() // which finds callers there
 		if k.support.LandlockABI == 0 && !k.support.UserNamespace {
 			process.Hide() // which Landlock does, or a namespace; with one it would get in the way
 		}

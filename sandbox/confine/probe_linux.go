@@ -22,7 +22,7 @@ const (
 		"kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile with userns; " +
 		"in a container a seccomp profile that allows clone and unshare"
 	helpMountNS = "run the server with CAP_SYS_ADMIN, or " + helpUserNS
-	helpBroker  = "it takes Linux 5.19 or later, in which nothing else filters the server's calls with a listener (seccomp_unotify)"
+	helpBroker  = "it takes Linux 5.19 or later, no other listener for the server's calls (seccomp_unotify), and in containers procMount: Unmasked (Kubernetes)"
 	helpChroot  = "start the server by what uses pivot_root(2), such as a container, bwrap, or RootDirectory= of systemd; " +
 		"for root, mount --bind DIRECTORY DIRECTORY before chroot does too"
 	helpStop = "allow a process to be traced by its parent: sysctl kernel.yama.ptrace_scope below 3, " +

@@ -17,6 +17,7 @@ type groupStarter struct {
 
 func (groupStarter) method() Method       { return groupMethod }
 func (groupStarter) boundsMethod() string { return "" }
+func (groupStarter) ownProc() bool        { return false }
 func (groupStarter) close()               {}
 
 func (s groupStarter) start(l launch) (*Process, error) {

@@ -293,6 +293,7 @@ type starter interface {
 	start(launch) (*Process, error)
 	method() Method
 	boundsMethod() string
+	ownProc() bool
 	close() // frees what it holds, when no process is left
 }
 
@@ -322,6 +323,15 @@ func (l *Launcher) BoundsMethod() string {
 	}
 	defer l.inUse.Done()
 	return s.boundsMethod()
+}
+
+// OwnProc reports whether supervisors find their processes in /proc by number: not where parts of /proc are masked, without root.
+func (l *Launcher) OwnProc() bool {
+	s, _ := l.enter()
+	if s != nil {
+		defer l.inUse.Done()
+	}
+	return s != nil && s.ownProc()
 }
 
 // Close kills every process and frees what the Launcher holds.

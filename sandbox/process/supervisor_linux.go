@@ -122,7 +122,7 @@ func (s *supervisor) prepare() error {
 	_ = unix.SchedSetAttr(0, &unix.SchedAttr{
 		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK,
 	}, 0)
-	s.send(report{Ready: true, Namespace: s.namespace, Watches: s.proc != nil})
+	s.send(report{Ready: true, Namespace: s.namespace, Watches: s.proc != nil, OwnProc: s.proc != nil && s.proc.self == strconv.Itoa(os.Getpid())})
 	return nil
 }
 

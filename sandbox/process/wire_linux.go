@@ -58,6 +58,7 @@ type report struct {
 	Ready     bool      `json:",omitempty"` // it is ready for orders
 	Namespace bool      `json:",omitempty"` // with Ready: it is init of a PID namespace
 	Watches   bool      `json:",omitempty"` // with Ready: it can watch bounds
+	OwnProc   bool      `json:",omitempty"` // with Ready: /proc has processes by the numbers that it knows them by
 	Started   int       `json:",omitempty"` // the PID, which is valid in the server for a subreaper only
 	Errno     int       `json:",omitempty"` // the process was not started, and why
 	Confining string    `json:",omitempty"` // the same if it could not be confined

@@ -38,6 +38,7 @@ type workers struct {
 	how        Method
 	thread     *startThread
 	watches    bool          // its supervisors can watch bounds
+	own        bool          // see [Launcher.OwnProc]
 	delegation *delegation   // nil where there is none
 	starting   chan struct{} // has a place for each supervisor that gets ready
 
@@ -59,12 +60,13 @@ func newSupervisedStarter(executable string, how Method) (starter, error) {
 		close(ws.thread.calls)
 		return nil, err
 	}
-	ws.watches = w.watches
+	ws.watches, ws.own = w.watches, w.own
 	ws.put(w)
 	return ws, nil
 }
 
 func (ws *workers) method() Method { return ws.how }
+func (ws *workers) ownProc() bool  { return ws.own }
 
 func (ws *workers) boundsMethod() string {
 	switch {
@@ -206,6 +208,7 @@ type worker struct {
 	reports *json.Decoder
 	cgroup  *cgroup       // nil where there is none; the supervisor is in it
 	watches bool          // it can watch bounds
+	own     bool          // see [Launcher.OwnProc]
 	dead    chan struct{} // closed when the supervisor is gone and reaped
 	expiry  *time.Timer   // guarded by pool.mu
 
@@ -252,7 +255,7 @@ func (ws *workers) startWorker(g *cgroup) (*worker, error) {
 		return nil, fmt.Errorf("the process to start programs with (%s) ended before it was ready; "+
 			"a program that uses this package must call Supervise: %w", ws.executable, errors.Join(err, errWire))
 	}
-	w.watches = r.Watches
+	w.watches, w.own = r.Watches, r.OwnProc
 	return w, nil
 }
 

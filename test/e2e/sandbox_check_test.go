@@ -63,6 +63,25 @@ func TestSandboxCheck(t *testing.T) {
 			}
 			b.stop()
 		})
+		t.Run("a masked /proc, as in containers", func(t *testing.T) {
+			g := newGround(t, who)
+			script := `mount -t tmpfs none /proc/irq && exec unshare -U --map-user=1000 --map-group=1000 "$@"`
+			run := func(args ...string) string {
+				cmd := exec.Command("unshare", append([]string{"-Urm", "sh", "-c", script, "sh", g.exe, "-C", g.work}, args...)...)
+				cmd.Env = append(os.Environ(), "HOME="+g.dir, "TMPDIR="+g.temp)
+				if who.id != os.Geteuid() {
+					cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(who.id), Gid: uint32(who.id)}}
+				}
+				text, _ := cmd.CombinedOutput()
+				return string(text)
+			}
+			text := run("check")
+			if strings.Contains(text, "unshare: ") || strings.Contains(text, "subreaper") {
+				t.Skipf("no user namespaces: %s", text)
+			}
+			contain(t, "check", text, "that no file gets a protected name cannot be enforced: calls cannot be brokered", "procMount: Unmasked")
+			contain(t, "a command", run("call", "bash", "echo written >file && cat file"), "written", "not enforced by the kernel: that no file gets a protected name")
+		})
 		t.Run("chroot", func(t *testing.T) {
 			if who.id != os.Geteuid() || who.id != 0 {
 				t.Skip("only root can change its root directory")
