@@ -57,9 +57,11 @@ func (s *stream) begin(w http.ResponseWriter, r *http.Request, ctx context.Conte
 	}
 	eventHeaders(w.Header())
 	w.WriteHeader(http.StatusOK)
+	beginning := []byte(keepAliveComment) // nginx passes headers on over HTTP/2 when something follows
 	if first != nil {
-		w.Write(sse.Append(nil, first))
+		beginning = sse.Append(nil, first)
 	}
+	_, _ = w.Write(beginning)
 	if control.Flush() != nil {
 		s.end()
 		return
