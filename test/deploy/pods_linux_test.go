@@ -75,13 +75,6 @@ func newPod(t *testing.T, set *appsv1.StatefulSet, maps, secrets map[string]map[
 	return p
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // onNode returns what an ID of the pod is on the node.
 func (p *pod) onNode(id int) int {
 	if p.spec.HostUsers != nil && !*p.spec.HostUsers {
@@ -323,18 +316,6 @@ func (s *serving) probe(p *corev1.Probe) error {
 	return nil
 }
 
-// bearer adds a token to requests.
-type bearer struct {
-	token string
-	next  http.RoundTripper
-}
-
-func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+b.token)
-	return b.next.RoundTrip(r)
-}
-
 // connect has the official SDK connect with a token.
 func (s *serving) connect(token string) (*mcp.ClientSession, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -342,35 +323,6 @@ func (s *serving) connect(token string) (*mcp.ClientSession, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "pods", Version: "1"}, nil)
 	transport := &mcp.StreamableClientTransport{Endpoint: s.address("http") + "/mcp", HTTPClient: &http.Client{Transport: bearer{token, s.client.Transport}}}
 	return client.Connect(ctx, transport, nil)
-}
-
-// call calls a tool and returns the text of its result.
-func call(session *mcp.ClientSession, tool string, args map[string]any) string {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
-	if err != nil {
-		return "error: " + err.Error()
-	}
-	var b strings.Builder
-	for _, c := range result.Content {
-		if text, ok := c.(*mcp.TextContent); ok {
-			b.WriteString(text.Text)
-		}
-	}
-	return b.String()
-}
-
-// token makes one and returns it with its entry in the configuration.
-func token(t *testing.T, program, name string) (token, entry string) {
-	t.Helper()
-	out, err := exec.Command(program, "token", "new", name, "--print").Output()
-	must(t, err)
-	found := regexp.MustCompile(`(?s)token: (\S+)\n.*hash: (\S+)\n`).FindSubmatch(out)
-	if found == nil {
-		t.Fatalf("token new: %s", out)
-	}
-	return string(found[1]), fmt.Sprintf("    - {name: %s, hash: %q}\n", name, found[2])
 }
 
 // TestPods runs the pod of each row of docs/kubernetes.md with its configuration, and asks of it what a cluster does.
