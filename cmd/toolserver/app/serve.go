@@ -74,13 +74,15 @@ type serving struct {
 	*App
 	ServeOptions
 	server *server.Server
-	auth   *authenticator // nil unless HTTP is served
-	public *signin.Pages  // nil unless HTTP is served at a public address
+	auth   *authenticator       // nil unless HTTP is served
+	public *signin.Pages        // nil unless HTTP is served at a public address
+	tell   func(message string) // to systemd
 }
 
 // Serve serves clients until ctx ends, a signal arrives or, over stdio, the
 // client is gone.
 func (a *App) Serve(ctx context.Context, o ServeOptions) error {
+	tell := notifier() // before anything is started
 	a.journal.origin(a.journal.plain, "configuration")
 	servers := a.Servers.All()
 	if len(servers) > 0 {
@@ -96,6 +98,7 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 	}
 	defer stop()
 	s := a.serves(o)
+	s.tell = tell
 	ctx, ended := context.WithCancel(ctx)
 	// The first calls could leave none for finding out what the kernel offers: commands
 	// would then run without it.
@@ -270,6 +273,8 @@ func (s *serving) overHTTP(ctx context.Context) error {
 	defer stop()
 	defer onSignals(context.WithoutCancel(ctx), func(os.Signal) {
 		if ctx.Err() == nil {
+			s.tell("RELOADING=1")
+			defer s.tell("READY=1")
 			r.hangup(ctx)
 			if cert != nil {
 				served.renew()
@@ -285,7 +290,10 @@ func (s *serving) overHTTP(ctx context.Context) error {
 		pages = s.public.Serve
 	}
 	s.journal.log.Info("listening", zap.Stringer("address", l.Addr()), zap.Int("tokens", len(cfg.Server.Tokens)), zap.Int("issuers", len(cfg.Auth.Issuers)))
-	defer context.AfterFunc(ctx, s.closeSignIns)()
+	defer context.AfterFunc(ctx, func() { s.closeSignIns(); s.tell("STOPPING=1") })()
+	living, ended := context.WithCancel(context.WithoutCancel(ctx))
+	defer ended()
+	go s.lives(living)
 	return s.server.ServeHTTP(ctx, l, server.HTTPOptions{
 		Path: cfg.Server.Path, PublicURL: cfg.Server.PublicURL, AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: cfg.Server.AllowedHosts,
 		AnyHost:    s.auth.required() || !server.IsLoopback(s.HTTP),
