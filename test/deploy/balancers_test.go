@@ -234,13 +234,10 @@ func newBalancer(t *testing.T, program string, upstreams [2]string, change ...st
 	return b
 }
 
-// connect has the official SDK connect with a version of the protocol.
+// connect has a client connect through it.
 func (b *balancer) connect(token, version string) (*mcp.ClientSession, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	client := mcp.NewClient(&mcp.Implementation{Name: "balancers", Version: "1"}, nil)
-	transport := &mcp.StreamableClientTransport{Endpoint: "https://" + public + "/mcp", HTTPClient: &http.Client{Transport: bearer{token, b.transport}}}
-	return client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	e := endpoint{"https://" + public + "/mcp", b.transport}
+	return e.connect(token, version)
 }
 
 const modern, legacy = "2026-07-28", "2025-11-25"

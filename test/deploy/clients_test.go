@@ -32,6 +32,21 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
+// An endpoint is where clients connect to.
+type endpoint struct {
+	url       string
+	transport http.RoundTripper
+}
+
+// connect has the official SDK connect with a token and a version of the protocol.
+func (e *endpoint) connect(token, version string) (*mcp.ClientSession, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	client := mcp.NewClient(&mcp.Implementation{Name: "deploy", Version: "1"}, nil)
+	transport := &mcp.StreamableClientTransport{Endpoint: e.url, HTTPClient: &http.Client{Transport: bearer{token, e.transport}}}
+	return client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+}
+
 // call calls a tool and returns the text of its result.
 func call(session *mcp.ClientSession, tool string, args map[string]any) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -316,13 +316,10 @@ func (s *serving) probe(p *corev1.Probe) error {
 	return nil
 }
 
-// connect has the official SDK connect with a token.
+// connect has a client connect to it.
 func (s *serving) connect(token string) (*mcp.ClientSession, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	client := mcp.NewClient(&mcp.Implementation{Name: "pods", Version: "1"}, nil)
-	transport := &mcp.StreamableClientTransport{Endpoint: s.address("http") + "/mcp", HTTPClient: &http.Client{Transport: bearer{token, s.client.Transport}}}
-	return client.Connect(ctx, transport, nil)
+	e := endpoint{s.address("http") + "/mcp", s.client.Transport}
+	return e.connect(token, modern)
 }
 
 // TestPods runs the pod of each row of docs/kubernetes.md with its configuration, and asks of it what a cluster does.
