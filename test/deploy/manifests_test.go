@@ -3,8 +3,10 @@
 package deploy
 
 import (
+	"encoding/pem"
 	"fmt"
 	"maps"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -455,6 +457,13 @@ func merged(t *testing.T, config string, components ...string) string {
 	return string(out)
 }
 
+// authority returns a certificate in PEM.
+func authority(t *testing.T) string {
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+}
+
 // TestConfiguration has the program read the configurations of the overlays, and those with the settings of the components.
 func TestConfiguration(t *testing.T) {
 	program := toolserver(t)
@@ -491,7 +500,8 @@ func TestConfiguration(t *testing.T) {
 			if out, err := exec.Command(program, "audit", "key", dir+"/secret-keys/audit.key").CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			for name, content := range map[string]string{file: text, dir + "/secret-keys/k1": "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\n", dir + "/secret-store/password": "secret\n"} {
+			for name, content := range map[string]string{file: text, dir + "/secret-keys/k1": "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\n", dir + "/secret-store/password": "secret\n",
+				dir + "/secret-store/ca.crt": authority(t)} {
 				if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 					t.Fatal(err)
 				}
