@@ -96,7 +96,7 @@ type replica struct {
 	dir, address, name string
 }
 
-func newReplica(t *testing.T, work, name, entry string) *replica {
+func newReplica(t *testing.T, work, name, entry string, apart bool) *replica {
 	t.Helper()
 	r := &replica{t: t, dir: t.TempDir(), name: name, address: freePort(t)}
 	must(t, os.WriteFile(filepath.Join(r.dir, "config.yaml"), fmt.Appendf(nil, `working_directory: %s
@@ -107,10 +107,16 @@ server:
   trusted_proxies: [127.0.0.1]
   drain_delay: 5s
   grace: 20s
+  keys: [{id: k1, file: k1.key}]
   tokens:
 %ssandbox: {env: {REPLICA: %s}}
 logging: {format: json}
 `, work, r.dir, r.address, public, entry, name), 0o600))
+	key := "the same for all replicas"
+	if apart {
+		key = name
+	}
+	must(t, os.WriteFile(filepath.Join(r.dir, "k1.key"), bytes.Repeat([]byte(key), 16), 0o600))
 	r.run()
 	return r
 }
@@ -252,7 +258,7 @@ func TestBalancers(t *testing.T) {
 		both     bool     // replicas serve one client
 		restart  bool
 	}{
-		"nginx":                {"nginx", nil, []string{modern}, true, true},
+		"nginx":                {"nginx", nil, []string{modern, legacy}, true, true},
 		"nginx without keys":   {"nginx", []string{"# hash $http_authorization", "hash $http_authorization"}, []string{modern, legacy}, false, false},
 		"haproxy":              {"haproxy", nil, []string{modern, legacy}, true, true},
 		"haproxy without keys": {"haproxy", []string{"default_backend shared", "default_backend apart"}, []string{modern, legacy}, false, false},
@@ -261,7 +267,7 @@ func TestBalancers(t *testing.T) {
 			t.Parallel()
 			work := t.TempDir()
 			ann, entry := token(t, program, "ann")
-			replicas := [2]*replica{newReplica(t, work, "one", entry), newReplica(t, work, "two", entry)}
+			replicas := [2]*replica{newReplica(t, work, "one", entry, !example.both), newReplica(t, work, "two", entry, !example.both)}
 			b := newBalancer(t, example.balancer, [2]string{replicas[0].address, replicas[1].address}, example.change...)
 			for _, version := range example.versions {
 				for range 5 {
@@ -285,7 +291,11 @@ func TestBalancers(t *testing.T) {
 				t.Errorf("the replicas served %d and %d calls", one, two)
 			}
 			if example.restart {
-				restart(t, b, replicas, work, ann, example.versions)
+				sticky := example.versions
+				if example.balancer == "nginx" { // a session there has no replica of its own
+					sticky = []string{modern}
+				}
+				restart(t, b, replicas, work, ann, sticky)
 			}
 		})
 	}
