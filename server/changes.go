@@ -354,7 +354,7 @@ func (x *exchange) subscribe() (reply, error) {
 		err = x.subscribed()
 	}
 	if err == nil {
-		x.server.passOn(x.session, jsonrpc.Request(nil, x.Method, x.Params)) // to the replica that has the stream
+		x.server.replicas.passOn(x.session, jsonrpc.Request(nil, x.Method, x.Params)) // to the replica that has the stream
 	}
 	return emptyReply, err
 }

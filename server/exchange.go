@@ -65,12 +65,12 @@ func (s *Server) open(ctx context.Context, ses *session, who caller, msg *messag
 	switch {
 	case msg.Response:
 		if !ses.answered(&msg.Message) {
-			s.passOnAnswer(ses, &msg.Message)
+			s.replicas.passOnAnswer(ses, &msg.Message)
 		}
 		return nil
 	case msg.IsNotification():
 		if msg.method == mcp.MethodNotificationCancelled && !ses.cancelRequest(msg.Params) { // JSON-RPC has others ignored
-			s.passOn(ses, jsonrpc.Request(nil, msg.Method, msg.Params))
+			s.replicas.passOn(ses, jsonrpc.Request(nil, msg.Method, msg.Params))
 		}
 		return nil
 	}
@@ -150,7 +150,7 @@ func (x *exchange) serve() {
 	case mcp.MethodSetLogLevel:
 		write, err := x.setLogLevel()
 		if err == nil {
-			x.server.passOn(x.session, jsonrpc.Request(nil, x.Method, x.Params))
+			x.server.replicas.passOn(x.session, jsonrpc.Request(nil, x.Method, x.Params))
 		}
 		x.finish(write, err)
 	case mcp.MethodSubscriptionsListen:

@@ -418,7 +418,7 @@ func (h *httpHandler) endSession(w http.ResponseWriter, r *http.Request, who cal
 	}
 	h.sessions.mark(r.Context(), ses.owner, endedMark(ses.id))
 	h.sessions.drop(ses, false)
-	h.server.tell(elsewhere{Token: ses.token, Ended: true})
+	h.server.replicas.tell(elsewhere{Token: ses.token, Ended: true})
 	w.WriteHeader(http.StatusNoContent)
 }
 

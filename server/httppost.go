@@ -58,7 +58,7 @@ func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, who caller) {
 	switch {
 	case modern && msg.method == mcp.MethodSubscriptionsListen && !events:
 		http.Error(w, "Accept must include text/event-stream", http.StatusNotAcceptable)
-	case modern && h.forward(w, r, h.server.fileOf(r.Context(), who.principal.ID, msg), body):
+	case modern && h.server.replicas.forward(w, r, h.server.replicas.fileOf(r.Context(), who.principal.ID, msg), body):
 	case modern:
 		ses := h.sessions.lend(who.principal.ID)
 		defer h.sessions.giveBack(ses)

@@ -195,7 +195,7 @@ func (p *peer) Complete(elicitation string) {
 	defer p.mu.Unlock()
 	if p.finished {
 		p.session.changes.add(completed(elicitation))
-		p.server.tell(elsewhere{Token: p.session.token, Done: elicitation}) // whose replica may have the stream
+		p.server.replicas.tell(elsewhere{Token: p.session.token, Done: elicitation}) // whose replica may have the stream
 		return
 	}
 	p.send(completed(elicitation).notification(nil))

@@ -9,8 +9,8 @@ import (
 	"github.com/toolserver/toolserver/keyring"
 )
 
-// replicas returns the addresses of two servers with the same keys, and the token of Ann, whom both know, and Bob.
-func replicas(t *testing.T) (urls [2]string, servers [2]*Server) {
+// twoReplicas returns the addresses of two servers with the same keys, and the token of Ann, whom both know, and Bob.
+func twoReplicas(t *testing.T) (urls [2]string, servers [2]*Server) {
 	tokens, err := ParseTokens("token", []Token{{Name: "ann", Hash: HashToken("ann-token")}, {Name: "bob", Hash: HashToken("bob-token")}})
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func replicas(t *testing.T) (urls [2]string, servers [2]*Server) {
 
 // TestSessionsOfReplicas has one replica go on with the session of another one, for the same principal, until it has ended.
 func TestSessionsOfReplicas(t *testing.T) {
-	urls, servers := replicas(t)
+	urls, servers := twoReplicas(t)
 	ann, bob := map[string]string{"Authorization": "Bearer ann-token"}, map[string]string{"Authorization": "Bearer bob-token"}
 	session := begin(t, urls[0], ann)
 	status := func(url, session string, as map[string]string) int {
@@ -85,7 +85,7 @@ func TestSessionsOfReplicas(t *testing.T) {
 
 // TestStatesOfReplicas has one replica take the state of another one.
 func TestStatesOfReplicas(t *testing.T) {
-	urls, _ := replicas(t)
+	urls, _ := twoReplicas(t)
 	at := func(i int) conversation {
 		return func(t *testing.T, msg string) string {
 			resp := post(t, urls[i], "", msg, true, map[string]string{"Authorization": "Bearer ann-token"})

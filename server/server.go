@@ -68,6 +68,7 @@ type Server struct {
 	tasks    *tasks
 	started  time.Time
 	keyless  rate.Sometimes
+	replicas replicas
 	met      share.Store[string, struct{}] // clients without a session
 	replays  share.Store[string, *replay]  // of responses, by session and stream
 	pace     pace
@@ -112,7 +113,8 @@ func New(exec *call.Executor, opts Options) *Server {
 		opts.Tasks = func() (*os.Root, error) { return nil, errors.New("there is no directory for tasks") }
 	}
 	s.tasks = newTasks(s, opts.Tasks)
-	s.serveElsewhere()
+	s.replicas = replicas{s}
+	s.replicas.serve()
 	s.Offer(DefaultProtocol())
 	exec.Registry.OnChange(s.publish)
 	return s

@@ -284,7 +284,7 @@ func (s *sessions) acquire(ctx context.Context, token string, who caller) (*sess
 			return nil, err
 		}
 		if ses = s.use(token, owner, rebuilt); ses == rebuilt {
-			s.server.learn(ctx, ses, who)
+			s.server.replicas.learn(ctx, ses, who)
 		} else { // another request has done so at the same time
 			s.places.Release(owner, 1)
 			rebuilt.close()

@@ -74,7 +74,7 @@ func (s *Server) transfer(owner, header string, f *os.File, about call.File, siz
 	rand.Read(b[:]) // never fails
 	token, t = base64.RawURLEncoding.EncodeToString(b[:]), &transfer{File: f, about: about, expires: time.Now().Add(transferTime)}
 	s.files.Put(owner, header+token, t, size)
-	s.madeHere(owner, token)
+	s.replicas.madeHere(owner, token)
 	time.AfterFunc(transferTime, func() { s.files.Get("", "") }) // a Store that nobody uses keeps what has expired
 	return token, t
 }
@@ -139,7 +139,7 @@ func (h *httpHandler) byAddress(methods, header string, serve func(http.Response
 			t, known = s.files.Get(owner, header+r.Header.Get(header))
 			refused  *refusal
 		)
-		if !known && h.forward(w, r, s.madeBy(r.Context(), owner, r.Header.Get(header)), nil) {
+		if !known && h.server.replicas.forward(w, r, s.replicas.madeBy(r.Context(), owner, r.Header.Get(header)), nil) {
 			return
 		}
 		switch {
@@ -267,7 +267,7 @@ func (p *peer) Link(content *os.File, about call.File) string {
 	}
 	owner, token := linkOwner(p.who.principal.ID), rand.Text()
 	p.server.links.Put(owner, token, l, 1)
-	p.server.madeHere(owner, token)
+	p.server.replicas.madeHere(owner, token)
 	time.AfterFunc(transferTime, func() { p.server.links.Get("", "") })
 	return at + linksPath + owner + "." + token
 }
@@ -302,7 +302,7 @@ func (h *httpHandler) serveLink(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l, ok := h.server.links.Get(owner, token)
-	if !ok && h.forward(w, r, h.server.madeBy(r.Context(), owner, token), nil) {
+	if !ok && h.server.replicas.forward(w, r, h.server.replicas.madeBy(r.Context(), owner, token), nil) {
 		return
 	}
 	session := domain.Session{}

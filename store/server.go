@@ -80,12 +80,6 @@ func (o Settings) parse() (valkey.ClientOption, error) {
 	return option, nil
 }
 
-// Check reports what is wrong with the settings, and the files that they name.
-func (o Settings) Check() error {
-	_, err := o.parse()
-	return err
-}
-
 // Reach reports whether the server answers now.
 func (o Settings) Reach(ctx context.Context) error {
 	option, err := o.parse()

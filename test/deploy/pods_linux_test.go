@@ -361,7 +361,7 @@ func TestPods(t *testing.T) {
 			must(t, err)
 			p := newPod(t, named[*appsv1.StatefulSet](t, all, "toolserver"),
 				map[string]map[string]string{"toolserver": with(annEntry, bobEntry)},
-				map[string]map[string]string{"toolserver-keys": {"audit.key": string(private)}})
+				map[string]map[string]string{"toolserver-keys": {"audit.key": string(private), "k1": strings.Repeat("0123456789abcdef", 4)}})
 
 			log, err := p.init(p.spec.InitContainers[0])
 			if strings.Contains(log, "runc run failed") {

@@ -49,22 +49,26 @@ type known struct {
 // knownTime is how long a replica waits for what others know of a session.
 const knownTime = 100 * time.Millisecond
 
-// serveElsewhere takes in what other replicas pass on.
-func (s *Server) serveElsewhere() {
+// replicas are the other ones, as the server sees them.
+type replicas struct{ server *Server }
+
+// serve takes in what they pass on.
+func (rs *replicas) serve() {
+	s := rs.server
 	st := s.exec.Store
 	st.On(sessionMessage, func(_ context.Context, body []byte) []byte {
 		var e elsewhere
 		if json.Unmarshal(body, &e) != nil {
 			return nil
 		}
-		if ses := s.sessionOf(e.Token); ses != nil {
-			s.passedOn(ses, &e)
+		if ses := rs.sessionOf(e.Token); ses != nil {
+			rs.passedOn(ses, &e)
 		}
 		return nil
 	})
 	st.On(askMessage, func(_ context.Context, body []byte) []byte {
 		k := known{Level: int32(call.LogInfo)}
-		if ses := s.sessionOf(string(body)); ses != nil {
+		if ses := rs.sessionOf(string(body)); ses != nil {
 			k.Level = ses.logLevel.Load()
 			ses.changes.watching.Lock()
 			defer ses.changes.watching.Unlock()
@@ -77,8 +81,8 @@ func (s *Server) serveElsewhere() {
 }
 
 // sessionOf returns the session of a token that this replica knows, or nil.
-func (s *Server) sessionOf(token string) *session {
-	all := s.sessions.Load()
+func (rs *replicas) sessionOf(token string) *session {
+	all := rs.server.sessions.Load()
 	if all == nil {
 		return nil
 	}
@@ -88,32 +92,32 @@ func (s *Server) sessionOf(token string) *session {
 }
 
 // passOn has the other replicas that know a session take in a message of its client.
-func (s *Server) passOn(ses *session, message []byte) {
+func (rs *replicas) passOn(ses *session, message []byte) {
 	if ses.token != "" {
-		s.tell(elsewhere{Token: ses.token, Message: message})
+		rs.tell(elsewhere{Token: ses.token, Message: message})
 	}
 }
 
-func (s *Server) tell(e elsewhere) {
-	if s.exec.Store.Shared() {
-		s.exec.Store.Tell("", sessionMessage, jsonrpc.AppendValue(nil, e))
+func (rs *replicas) tell(e elsewhere) {
+	if rs.server.exec.Store.Shared() {
+		rs.server.exec.Store.Tell("", sessionMessage, jsonrpc.AppendValue(nil, e))
 	}
 }
 
 // passOnAnswer does so with a response, for the call that waits for it.
-func (s *Server) passOnAnswer(ses *session, m *jsonrpc.Message) {
+func (rs *replicas) passOnAnswer(ses *session, m *jsonrpc.Message) {
 	member, value := `,"result":`, m.Result
 	if m.Failure != nil {
 		member, value = `,"error":`, m.Failure
 	}
-	s.passOn(ses, append(append(append(append([]byte(`{"jsonrpc":"2.0","id":`), m.ID...), member...), value...), '}'))
+	rs.passOn(ses, append(append(append(append([]byte(`{"jsonrpc":"2.0","id":`), m.ID...), member...), value...), '}'))
 }
 
 // passedOn takes in what another replica passes on about a session.
-func (s *Server) passedOn(ses *session, e *elsewhere) {
+func (rs *replicas) passedOn(ses *session, e *elsewhere) {
 	switch {
 	case e.Ended:
-		s.sessions.Load().drop(ses, false)
+		rs.server.sessions.Load().drop(ses, false)
 		return
 	case e.Done != "":
 		ses.changes.add(completed(e.Done))
@@ -128,22 +132,22 @@ func (s *Server) passedOn(ses *session, e *elsewhere) {
 	case msg.method == mcp.MethodNotificationCancelled:
 		ses.cancelRequest(msg.Params)
 	case msg.method == mcp.MethodSetLogLevel:
-		in := incoming{message: msg, server: s, session: ses}
+		in := incoming{message: msg, server: rs.server, session: ses}
 		_, _ = in.setLogLevel()
 	case who != nil && (msg.method == mcp.MethodResourcesSubscribe || msg.method == mcp.MethodResourcesUnsubscribe):
-		x := &exchange{incoming: incoming{message: msg, server: s, session: ses, who: *who, ctx: ses.ctx}}
+		x := &exchange{incoming: incoming{message: msg, server: rs.server, session: ses, who: *who, ctx: ses.ctx}}
 		_ = x.subscribed() // who asked has got the error
 	}
 }
 
 // learn asks the other replicas what they know of a session that is not in its passport.
-func (s *Server) learn(ctx context.Context, ses *session, who caller) {
-	if !s.exec.Store.Shared() {
+func (rs *replicas) learn(ctx context.Context, ses *session, who caller) {
+	if !rs.server.exec.Store.Shared() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, knownTime)
 	defer cancel()
-	for _, answer := range s.exec.Store.Ask(ctx, "", askMessage, []byte(ses.token)) {
+	for _, answer := range rs.server.exec.Store.Ask(ctx, "", askMessage, []byte(ses.token)) {
 		var k known
 		if json.Unmarshal(answer, &k) != nil {
 			continue
@@ -168,39 +172,39 @@ func (s *session) numberApart() {
 func transferKey(token string) string { return "transfer:" + token }
 
 // madeHere notes that this replica has the file of a token.
-func (s *Server) madeHere(owner, token string) {
-	st := s.exec.Store
+func (rs *replicas) madeHere(owner, token string) {
+	st := rs.server.exec.Store
 	_ = st.Put(context.Background(), owner, transferKey(token), []byte(st.Name()), transferTime) // whoever asks another replica is told that it is not known
 }
 
 // madeBy returns the replica that has the file of a token; empty if that is not known.
-func (s *Server) madeBy(ctx context.Context, owner, token string) string {
-	replica, _ := s.exec.Store.Get(ctx, owner, transferKey(token))
+func (rs *replicas) madeBy(ctx context.Context, owner, token string) string {
+	replica, _ := rs.server.exec.Store.Get(ctx, owner, transferKey(token))
 	return string(replica)
 }
 
 // fileOf returns the replica that has the file which a client has sent for a request; empty for none.
-func (s *Server) fileOf(ctx context.Context, owner string, msg *message) string {
-	if msg.requestState == nil || !s.exec.Store.Shared() {
+func (rs *replicas) fileOf(ctx context.Context, owner string, msg *message) string {
+	if msg.requestState == nil || !rs.server.exec.Store.Shared() {
 		return ""
 	}
 	sealed, err := rawjson.String(msg.requestState)
 	if err != nil {
 		return ""
 	}
-	state, err := s.openState(sealed)
-	if _, here := s.files.Get(owner, uploadHeader+state.Upload); err != nil || state.Upload == "" || here {
+	state, err := rs.server.openState(sealed)
+	if _, here := rs.server.files.Get(owner, uploadHeader+state.Upload); err != nil || state.Upload == "" || here {
 		return ""
 	}
-	return s.madeBy(ctx, owner, state.Upload)
+	return rs.madeBy(ctx, owner, state.Upload)
 }
 
 const forwardedHeader = "X-Toolserver-Forwarded"
 
 // forward has another replica serve a request, whose body may have been read. It reports whether one does: who makes the request shows it the same
 // credentials.
-func (h *httpHandler) forward(w http.ResponseWriter, r *http.Request, replica string, body []byte) bool {
-	st := h.server.exec.Store
+func (rs *replicas) forward(w http.ResponseWriter, r *http.Request, replica string, body []byte) bool {
+	st := rs.server.exec.Store
 	if replica == "" || replica == st.Name() || r.Header.Get(forwardedHeader) != "" {
 		return false
 	}
@@ -220,7 +224,7 @@ func (h *httpHandler) forward(w http.ResponseWriter, r *http.Request, replica st
 		Transport: &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: transferTime,
 			TLSClientConfig: &tls.Config{ServerName: hostname(r.Host)}}, // the certificate is that of the name that clients know
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			h.server.opts.Log.Warn("a file did not go by another replica", zap.String("replica", replica), zap.Error(err))
+			rs.server.opts.Log.Warn("a file did not go by another replica", zap.String("replica", replica), zap.Error(err))
 			http.Error(w, "the replica of this server that has the file does not answer; make the call again", http.StatusBadGateway)
 		},
 	}
