@@ -82,6 +82,8 @@ type Entry struct {
 	In        int                 `json:"in,omitempty"`  // bytes of arguments
 	Out       int                 `json:"out,omitempty"` // bytes of the result
 	Policy    string              `json:"policy,omitempty"`
+	Trace     string              `json:"trace_id,omitempty"` // of a call that is traced
+	Span      string              `json:"span_id,omitempty"`
 	Detail    string              `json:"detail,omitempty"`
 	Count     int                 `json:"count,omitempty"`
 	Note      string              `json:"note,omitempty"` // of a checkpoint
@@ -115,10 +117,12 @@ type Log struct {
 	told    atomic.Bool   // first has been sent to since the last batch
 	broken  atomic.Bool   // the last write failed
 	dropped atomic.Int64
-	pause   chan func() // of tests
-	stop    chan struct{}
-	stopped sync.Once
-	done    chan struct{}
+
+	kept, failures atomic.Int64 // see State
+	pause          chan func()  // of tests
+	stop           chan struct{}
+	stopped        sync.Once
+	done           chan struct{}
 
 	// Of the goroutine that writes, once there is one:
 	file       *os.File
@@ -246,6 +250,11 @@ func signal(c chan struct{}) {
 	case c <- struct{}{}:
 	default:
 	}
+}
+
+// State returns how many entries were written since the start, how often that failed, and how many wait.
+func (l *Log) State() (written, failures, waiting int64) {
+	return l.kept.Load(), l.failures.Load(), int64(len(l.entries))
 }
 
 // Close writes what waits, and ends the record.
@@ -408,9 +417,11 @@ func (l *Log) put() error {
 		l.failed(err)
 	}
 	if err != nil {
+		l.failures.Add(1)
 		l.dropped.Add(l.next.entries)
 		l.next = l.written
 	} else {
+		l.kept.Add(l.next.sequence - l.written.sequence)
 		l.dropped.Add(-l.next.admitted)
 		l.next.admitted, l.next.entries, l.unsynced = 0, 0, true
 		l.written = l.next

@@ -24,6 +24,7 @@ import (
 	"github.com/toolserver/toolserver/server"
 	"github.com/toolserver/toolserver/server/wellknown"
 	"github.com/toolserver/toolserver/store"
+	"github.com/toolserver/toolserver/telemetry"
 	"github.com/toolserver/toolserver/tools"
 	"github.com/toolserver/toolserver/tools/anthropic"
 	"github.com/toolserver/toolserver/tools/files"
@@ -62,6 +63,7 @@ type Config struct {
 	Logging          Logging                      `yaml:"logging"`
 	Audit            audit.Settings               `yaml:"audit"`
 	Store            store.Settings               `yaml:"store" template:"-"`
+	Telemetry        telemetry.Settings           `yaml:"telemetry"`
 	Users            map[string]User              `yaml:"users"`
 	Compliance       Compliance                   `yaml:"compliance"`
 
@@ -85,6 +87,7 @@ type Server struct {
 	WebsiteURL     string             `yaml:"website_url" format:"server_url"`
 	User           string             `yaml:"user"`
 	HTTP           string             `yaml:"http" format:"listen"`
+	Diagnostics    string             `yaml:"diagnostics" format:"listen"`
 	Path           string             `yaml:"path" format:"endpoint"`
 	TLS            TLS                `yaml:"tls"`
 	Tokens         []server.Token     `yaml:"tokens"`
@@ -198,6 +201,7 @@ func Default() Config {
 		Protocol:  server.DefaultProtocol(),
 		Audit:     audit.DefaultSettings(),
 		Store:     store.Settings{OnFailure: store.Local},
+		Telemetry: telemetry.Settings{OTLP: telemetry.OTLP{Traces: true}},
 		Logging:   Logging{Level: "info", Format: "console", Record: true},
 	}
 }

@@ -33,6 +33,7 @@ func (l *Loaded) Policy() sandbox.Policy {
 	own(l.Logging.File, "the log", false)
 	own(l.Audit.File, "the audit", true)
 	own(l.Audit.Key, "the key of the audit", true)
+	own(l.Telemetry.OTLP.HeadersFile, "the headers for the collector", true)
 	own(l.stateDirectory(), "the state directory", true)
 	if user := userState(); user != l.stateDirectory() {
 		own(user, "the state directory", true) // has what is trusted

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/toolserver/toolserver/telemetry"
 )
 
 // Principal is who makes a request, as the server has established it at that
@@ -39,6 +41,8 @@ type Session struct {
 	// Meta is the _meta of the request, as the client wrote it; nil for none. It can be read
 	// as long as the request is served.
 	Meta json.RawMessage
+	// Operation observes the request; nil if nobody does.
+	Operation *telemetry.Operation
 }
 
 // Key identifies the session among those of all principals.

@@ -17,6 +17,7 @@ import (
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/call"
+	"github.com/toolserver/toolserver/telemetry"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
@@ -34,6 +35,7 @@ type incoming struct {
 	session *session
 	who     caller
 	out     sink
+	op      *telemetry.Operation // observes it; nil if nobody does
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -49,6 +51,7 @@ type exchange struct {
 	// carry does what is left to do of subscriptions/listen: it sends the acknowledgement, the
 	// changes and the answer, maybe after it has returned. It may be nil.
 	carry func(changes *listener, acknowledgement []byte)
+	bad   bool // the result has isError
 }
 
 // A reply appends the result of a request.
@@ -76,6 +79,7 @@ func (s *Server) open(ctx context.Context, ses *session, who caller, msg *messag
 	}
 	x := &exchange{incoming: incoming{message: msg, server: s, session: ses, who: who, out: out}}
 	x.peer.incoming = &x.incoming
+	x.observe()
 	if msg.method == mcp.MethodToolsCall && msg.meta.modern && x.uses(extensionTasks) {
 		x.peer.background, ctx = &background{x: x}, context.WithoutCancel(ctx)
 	}
@@ -83,9 +87,11 @@ func (s *Server) open(ctx context.Context, ses *session, who caller, msg *messag
 	switch {
 	case err != nil:
 	case msg.method == mcp.MethodPing: // answered however many requests are in flight
+		x.observed(nil)
 		out.answer(append(emptyReply(jsonrpc.AppendResultHead(nil, msg.ID)), '}'), 0)
 		return nil
 	case !s.requests.TryAcquire(who.principal.ID, 1):
+		x.op.Limited("requests")
 		err = busyWith("requests")
 	default:
 		x.ctx, x.cancel = context.WithCancelCause(ctx)
@@ -94,6 +100,7 @@ func (s *Server) open(ctx context.Context, ses *session, who caller, msg *messag
 		}
 		s.requests.Release(who.principal.ID, 1)
 	}
+	x.observed(err)
 	out.answer(jsonrpc.ErrorResponse(msg.ID, err), err.Code)
 	return nil
 }
@@ -185,6 +192,7 @@ func (x *exchange) finish(write reply, err error) {
 	if context.Cause(x.ctx) == errRevoked && x.method != mcp.MethodSubscriptionsListen { // whose end is a result
 		write, err = nil, invalidRequest(errRevoked.Error())
 	}
+	x.observed(err)
 	var msg []byte
 	code := 0
 	if x.peer.background.became() == nil {
@@ -279,7 +287,7 @@ func (s *Server) tooLong() *jsonrpc.Error {
 func (in *incoming) domain() domain.Session {
 	return domain.Session{
 		ID: in.session.id, Principal: in.who.principal, Client: cmp.Or(in.meta.client, in.session.settled.Load().client), Meta: in.meta.raw,
-		Address: in.who.credentials.Address,
+		Address: in.who.credentials.Address, Operation: in.op,
 	}
 }
 

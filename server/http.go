@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"log"
@@ -286,6 +287,7 @@ func (h *httpHandler) admits(w http.ResponseWriter, r *http.Request, methods str
 	p, challenge := h.opts.Authenticator.Authenticate(credentials)
 	if challenge != nil {
 		if wait := h.failures.note(credentials.Address); wait > 0 && challenge.Error != "" { // who has a good token is let in all the same
+			h.server.auths.Add(1, "refused", "too_many_requests")
 			w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
 			body := `{"error":"too_many_requests","error_description":"too many failed attempts to authenticate; try again later"}`
 			writeJSON(w, []byte(body), http.StatusTooManyRequests)
@@ -294,7 +296,8 @@ func (h *httpHandler) admits(w http.ResponseWriter, r *http.Request, methods str
 		h.refuse(w, r, challenge)
 		return who, false
 	}
-	return caller{p, h.opts.Authenticator, credentials}, true
+	h.server.auths.Add(1, "ok")
+	return caller{p, h.opts.Authenticator, credentials, r.Header.Get("Traceparent")}, true
 }
 
 // credentials returns what a request shows of who makes it.
@@ -366,6 +369,7 @@ func (h *httpHandler) refuse(w http.ResponseWriter, r *http.Request, challenge *
 	if h.opts.Refused != nil {
 		h.opts.Refused(h.addressOf(r), challenge)
 	}
+	h.server.auths.Add(1, "refused", cmp.Or(challenge.Error, map[bool]string{true: "unavailable", false: "missing"}[challenge.Unavailable]))
 	challenge.write(w, h.server.opts.Info.Name, h.protected())
 }
 

@@ -230,6 +230,7 @@ type caller struct {
 	principal     domain.Principal
 	authenticator Authenticator
 	credentials   Credentials
+	carrier       string // the traceparent header of its request over HTTP
 }
 
 // again returns the principal as it is now, and reports whether its credentials

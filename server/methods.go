@@ -41,6 +41,7 @@ func (x *exchange) callTool() {
 				x.code = int(e.Code)
 			}
 		}
+		x.bad = res.IsError
 		x.finish(func(b []byte) []byte { return x.encoder().result(b, &res) }, err)
 	})
 }

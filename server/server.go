@@ -23,6 +23,7 @@ import (
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/telemetry"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 )
 
@@ -46,7 +47,8 @@ type Options struct {
 	// SessionEnded is called when an HTTP session of a principal, by its ID, has
 	// ended; it may be nil.
 	SessionEnded  func(principal, session string)
-	BeforeAnswers func() // called before answers are sent, several at a time; must return soon; may be nil
+	BeforeAnswers func()               // called before answers are sent, several at a time; must return soon; may be nil
+	Telemetry     *telemetry.Telemetry // observes requests; may be nil
 	// Tasks opens the directory that keeps tasks. It may be nil: no call then becomes one.
 	Tasks func() (*os.Root, error)
 	// Spool makes a file, gone when it is closed, for one that a client sends. It may be nil where [Protocol] does not offer that.
@@ -79,6 +81,7 @@ type Server struct {
 	watches  *share.Pool                    // subscriptions to documents, likewise
 	files    share.Store[string, *transfer] // by header and token
 	links    share.Store[string, *link]     // by token
+	auths    *telemetry.Instrument          // counts HTTP requests by whether they authenticate; may be nil
 }
 
 // Bounds of what all clients together can have in flight or open.
@@ -115,6 +118,7 @@ func New(exec *call.Executor, opts Options) *Server {
 	s.tasks = newTasks(s, opts.Tasks)
 	s.replicas = replicas{s}
 	s.replicas.serve()
+	s.measure()
 	s.Offer(DefaultProtocol())
 	exec.Registry.OnChange(s.publish)
 	return s

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/domain/redact"
 	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/telemetry"
 	"github.com/toolserver/toolserver/upstream/mcpclient"
 	"github.com/toolserver/toolserver/upstream/mcpshape"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
@@ -86,8 +88,12 @@ func (c *calls) relayed(ctx context.Context, req mcpclient.Request) (json.RawMes
 
 // finish sends a request and, if the server answers with a task, waits for that: the caller
 // gets a task, too, or the outcome.
-func (c *calls) finish(ctx context.Context, l *link, r *relay, req mcpclient.Request) (json.RawMessage, error) {
-	result, err := l.send(ctx, req)
+func (c *calls) finish(ctx context.Context, l *link, r *relay, req mcpclient.Request) (result json.RawMessage, err error) {
+	params, _ := req.Params.(json.RawMessage) // all have such
+	params, ended := r.owner.Operation.Call(c.name, req.Method, params)
+	defer func() { ended(errorType(err)) }()
+	req.Params = params
+	result, err = l.send(ctx, req)
 	if err != nil || !mcpclient.IsTask(result) {
 		return result, err
 	}
@@ -119,12 +125,30 @@ func (c *calls) request(ctx context.Context, what string, method mcp.MCPMethod, 
 	return result, nil
 }
 
+// errorType returns what kind of error a request ended with, as a label.
+func errorType(err error) string {
+	said, answered := errors.AsType[*jsonrpc.Error](err)
+	_, unavailable := errors.AsType[*unavailableError](err)
+	switch {
+	case err == nil:
+		return ""
+	case answered && said.Code <= jsonrpc.CodeInvalidRequest && said.Code >= jsonrpc.CodeInternalError:
+		return strconv.Itoa(said.Code)
+	case unavailable:
+		return "unavailable"
+	}
+	return telemetry.Other
+}
+
 // withMeta returns parameters with what the caller wrote in _meta that is not meant for this
-// server: traces, and keys of vendors.
+// server: traces that are valid, without baggage, and keys of vendors.
 func withMeta(ctx context.Context, params json.RawMessage) json.RawMessage {
 	meta := call.SessionOf(ctx).Meta
+	traced := telemetry.Parent(meta).IsValid()
 	_ = rawjson.Object(meta, func(name, _ []byte) error {
-		if key := string(name); key == "progressToken" || strings.HasPrefix(key, "io.modelcontextprotocol/") || strings.HasPrefix(key, "toolserver/") {
+		switch key := string(name); {
+		case key == "progressToken", key == "baggage", !traced && (key == "traceparent" || key == "tracestate"),
+			strings.HasPrefix(key, "io.modelcontextprotocol/"), strings.HasPrefix(key, "toolserver/"):
 			meta = rawjson.Without(meta, key)
 		}
 		return nil

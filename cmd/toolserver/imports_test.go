@@ -46,7 +46,7 @@ var levels = []string{
 
 	"domain/call",
 	"domain",
-	"audit store usage domain/redact domain/schema",
+	"audit store usage telemetry domain/redact domain/schema",
 	"domain/structschema",
 	"domain/brief domain/lazyregexp domain/nearest domain/share keyring",
 	"wire/jsonrpc",

@@ -3,11 +3,14 @@ package call
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/redact"
+	"github.com/toolserver/toolserver/telemetry"
 )
 
 // finish answers with the outcome of the call, unless it was abandoned.
@@ -96,16 +99,18 @@ type Record struct {
 	Made        map[string][]string // see [ToolResult]
 	Start       time.Time
 	Duration    time.Duration
-	Outcome     string      // ok, tool_error, error or input_required
-	ErrorType   string      // of an outcome that is not ok
-	Code        domain.Code // of an outcome that is error
-	Err         error       // the same, with its causes; secrets are redacted from its message only
+	Waited      time.Duration // of it, for slots
+	Outcome     string        // ok, tool_error, error or input_required
+	ErrorType   string        // of an outcome that is not ok
+	Code        domain.Code   // of an outcome that is error
+	Err         error         // the same, with its causes; secrets are redacted from its message only
 	ArgsBytes   int
 	ResultBytes int
 	Units       int64            // what the call has taken of what the principal may use in a day
 	Refused     []domain.Refusal // what policy did not allow
 	Asked       []Asked          // what a person was asked
 	Abandoned   bool             // the handler had not returned when its caller was answered
+	Operation   *telemetry.Operation
 
 	redactor *redact.Redactor
 }
@@ -141,5 +146,26 @@ func (c *Call) record(result *domain.ToolResult, failed *domain.Error, err error
 		rec.Units = c.Tool.Units()
 	}
 	c.noteRefusals(result, failed)
+	if rec.Operation != nil {
+		rec.observe(c.Tool, failed)
+	}
 	c.exec.keep(rec)
+}
+
+// observe notes in what observes the request what became of its call.
+func (r *Record) observe(t *domain.Tool, failed *domain.Error) {
+	tool, prompt, uri := "", "", strings.Join(r.Target["uri"], "")
+	if t != nil {
+		tool, uri = t.Name, ""
+	} else if name, ok := strings.CutPrefix(r.Tool, "prompt "); ok {
+		prompt = name
+	}
+	r.Operation.Called(tool, prompt, uri, r.Waited)
+	switch {
+	case failed == nil:
+	case failed.Code == domain.CodeBusy:
+		r.Operation.Limited("concurrency")
+	case failed.Code == domain.CodeRateLimited:
+		r.Operation.Limited(fmt.Sprint(failed.Data["reason"]))
+	}
 }

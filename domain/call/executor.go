@@ -220,7 +220,11 @@ func (e *Executor) CountList(s domain.Session, method string) error {
 	if perMinute <= 0 {
 		return nil
 	}
-	return e.count(context.Background(), "list\x00"+s.Principal.ID, method, max(perMinute, minListRate), time.Now())
+	err := e.count(context.Background(), "list\x00"+s.Principal.ID, method, max(perMinute, minListRate), time.Now())
+	if err != nil {
+		s.Operation.Limited("lists")
+	}
+	return err
 }
 
 // RegistryOf returns what a principal is offered. After an error, that is nothing.
@@ -258,7 +262,7 @@ func (e *Executor) newCall(method string, s domain.Session, client Client, done 
 		Method: method, Name: method, Session: s, exec: e, registry: registry, catalog: catalog, client: client, done: done, broken: broken,
 		limit: catalog.Settings.Limits.DefaultTimeout,
 		Record: Record{ID: string(id), Tool: method, Principal: s.Principal.ID, Session: s.ID, Client: s.Client, Groups: s.Principal.Groups, Address: s.Address,
-			Start: time.Now(), redactor: &catalog.Redactor},
+			Start: time.Now(), Operation: s.Operation, redactor: &catalog.Redactor},
 	}
 	if registry != e.Registry {
 		c.base = e.Registry.Acquire()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/share"
@@ -71,6 +72,7 @@ func (c *Call) takeSlots(ctx context.Context) error {
 	wait := c.catalog.Settings.Limits.QueueWait
 	waiting, cancel := context.WithTimeoutCause(ctx, wait, errBusy)
 	defer cancel()
+	defer func(since time.Time) { c.Record.Waited += time.Since(since) }(time.Now())
 	for {
 		switch err := first.Acquire(waiting, c.owner(), 1); {
 		case errors.Is(err, errBusy):

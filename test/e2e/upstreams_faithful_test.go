@@ -120,13 +120,13 @@ func TestUpstreamsMeta(t *testing.T) {
 	t.Parallel()
 	faithfully(t, func(t *testing.T, version, speaks string, connect func(mcpclient.Options) *mcpclient.Client) {
 		c := connect(mcpclient.Options{})
-		const meta = `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=1","baggage":"k=v","example.com/x":{"b":1.50}`
-		const given = `"_meta":{` + meta + `,"progressToken":"mine","toolserver/x":1,"io.modelcontextprotocol/x":2}`
+		const meta = `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=1","example.com/x":{"b":1.50}`
+		const given = `"_meta":{` + meta + `,"baggage":"k=v","progressToken":"mine","toolserver/x":1,"io.modelcontextprotocol/x":2}`
 		for method, params := range map[string]string{
 			"tools/call": `{"name":"u__parameters","arguments":{},` + given + `}`, "prompts/get": `{"name":"u__plain",` + given + `}`,
 		} {
 			got := strings.ReplaceAll(comesTo(c, method, params), `\"`, `"`)
-			if !strings.Contains(got, `"_meta":{`+meta) && !strings.Contains(got, `"example.com/prompt":{`+meta) || strings.Contains(got, "mine") || strings.Contains(got, "toolserver/x") || strings.Contains(got, "modelcontextprotocol/x") {
+			if !strings.Contains(got, `"_meta":{`+meta) && !strings.Contains(got, `"example.com/prompt":{`+meta) || strings.Contains(got, "mine") || strings.Contains(got, "baggage") || strings.Contains(got, "toolserver/x") || strings.Contains(got, "modelcontextprotocol/x") {
 				t.Errorf("%s: %s", method, got)
 			}
 			if method == "prompts/get" && !strings.Contains(got, `"x-more":2`) {

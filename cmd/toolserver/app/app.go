@@ -27,6 +27,7 @@ import (
 	"github.com/toolserver/toolserver/sandbox/process"
 	"github.com/toolserver/toolserver/sandbox/runner"
 	"github.com/toolserver/toolserver/server"
+	"github.com/toolserver/toolserver/telemetry"
 	"github.com/toolserver/toolserver/text/jq"
 	"github.com/toolserver/toolserver/tools"
 	"github.com/toolserver/toolserver/tools/discovery"
@@ -80,6 +81,7 @@ type App struct {
 	selector *jq.Selector
 
 	workspaces *workspaces
+	telemetry  *telemetry.Telemetry // nil if nobody wants to know
 
 	mu       sync.Mutex // held while a configuration is applied
 	families tools.Families

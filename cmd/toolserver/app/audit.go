@@ -125,6 +125,7 @@ func (j *journal) audited(kind string, r *call.Record) audit.Entry {
 		Type: kind, ID: r.ID, Principal: r.Principal, Groups: r.Groups, Client: r.Client, Session: r.Session, Address: r.Address, Name: r.Tool,
 		Server: r.Server.Server, Digest: l.Digest(r.Arguments), In: r.ArgsBytes, Policy: j.Config().SHA256,
 	}
+	e.Trace, e.Span = r.Operation.IDs()
 	if l.Targets() {
 		e.Target = r.Target
 	}

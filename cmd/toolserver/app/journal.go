@@ -87,6 +87,7 @@ func (j *journal) complete(r *call.Record) {
 		refused := &r.Refused[i]
 		s := policy.Setting(tool, refused.Rule, refused.Reason)
 		refused.Rule, refused.Entry, refused.Line = cmp.Or(s.Key, refused.Rule), s.Entry, cfg.Line(s)
+		r.Operation.Refused(refused.Rule)
 	}
 }
 
@@ -139,7 +140,10 @@ func (r *callFields) MarshalLogObject(enc zapcore.ObjectEncoder) error {
 	enc.AddString("tool", r.Tool)
 	enc.AddString("principal", r.Principal)
 	enc.AddString("session", r.Session)
-	for _, f := range [...]struct{ key, value string }{{"client", r.Client}, {"server", r.Server.Server}, {"server_tool", r.Server.Tool}} {
+	traceID, spanID := r.Operation.IDs()
+	for _, f := range [...]struct{ key, value string }{
+		{"client", r.Client}, {"server", r.Server.Server}, {"server_tool", r.Server.Tool}, {"trace_id", traceID}, {"span_id", spanID},
+	} {
 		if f.value != "" {
 			enc.AddString(f.key, f.value)
 		}

@@ -118,7 +118,7 @@ func (r *reloader) reload(onlyTrust bool) {
 		r.app.journal.layers()
 	}
 	if needsRestart(old, cfg) {
-		r.app.journal.log.Warn("changes of logging, store and server (except tokens and keys) require a restart")
+		r.app.journal.log.Warn("changes of logging, store, telemetry and server (except tokens and keys) require a restart")
 	}
 }
 
@@ -144,7 +144,7 @@ func (r *reloader) refuse(now os.FileInfo) {
 func needsRestart(old, new *config.Loaded) bool {
 	before, after := old.Server, new.Server
 	before.Tokens, after.Tokens, before.Keys, after.Keys = nil, nil, nil, nil
-	return !reflect.DeepEqual(before, after) || old.Logging != new.Logging || old.Store != new.Store
+	return !reflect.DeepEqual(before, after) || old.Logging != new.Logging || old.Store != new.Store || !reflect.DeepEqual(old.Telemetry, new.Telemetry)
 }
 
 // justReloaded is how long a hangup may come after the change it is about.

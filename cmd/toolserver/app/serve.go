@@ -97,6 +97,10 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 		return err
 	}
 	defer stop()
+	if a.telemetry, err = startTelemetry(a, o.HTTP != ""); err != nil {
+		return err
+	}
+	defer a.telemetry.Close()
 	s := a.serves(o)
 	s.tell = tell
 	ctx, ended := context.WithCancel(ctx)
@@ -137,7 +141,7 @@ func (a *App) serves(o ServeOptions) *serving {
 			a.Note("connect", s.Principal.ID, zap.String("client", s.Client), zap.String("protocol", protocol), zap.String("session", s.ID))
 		},
 		Tasks: sandbox.NewState(cfg.Policy().StateDirectory, "tasks").Directory, SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.journal.log.Sync() },
-		Spool: sandbox.NewState(cfg.Policy().StateDirectory, "uploads").Unnamed,
+		Spool: sandbox.NewState(cfg.Policy().StateDirectory, "uploads").Unnamed, Telemetry: a.telemetry,
 	})
 	s.server.ErrorsAsResults.Store(cmp.Or(o.Errors, cfg.Errors) == "result")
 	s.server.Offer(a.protocol(cfg))
@@ -283,6 +287,11 @@ func (s *serving) overHTTP(ctx context.Context) error {
 	}, syscall.SIGHUP)()
 	url := fmt.Sprintf("%s://%s%s", scheme, l.Addr(), cfg.Server.Path)
 	fmt.Fprintf(s.Err, "toolserver: serving MCP at %s, files in %s\n", url, cfg.WorkingDirectory)
+	diagnosed, err := s.diagnose(ctx)
+	if err != nil {
+		return err
+	}
+	defer diagnosed()
 	defer s.auth.refusals.close()
 	s.auth.announce(s.Err, url)
 	var pages func(http.ResponseWriter, *http.Request) bool
