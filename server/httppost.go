@@ -251,6 +251,7 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 func carry(h *httpHandler, w http.ResponseWriter, r *http.Request, x *exchange, changes *listener, acknowledgement []byte) {
 	x.out.(*httpSink).leave()
 	x.peer.finish()
+	x.observed(nil) // that it has begun
 	h.streams.Add(1)
 	s := &stream{handler: h, id: bytes.Clone(x.ID), changes: changes, who: x.who}
 	s.begin(w, r, x.ctx, acknowledgement)

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/toolserver/toolserver/osfile"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"github.com/toolserver/toolserver/wire/sse"
 )
@@ -215,7 +216,7 @@ const (
 // the memory of a stream. What else the client sends is ignored.
 func (c takenConn) gone() bool {
 	limit := arrivedTime
-	switch arrived, known := hasArrived(c.Conn); {
+	switch arrived, known := osfile.HasArrived(c.Conn); {
 	case !known:
 		limit = perhapsTime // a read that has no time does not look
 	case !arrived:

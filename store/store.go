@@ -56,8 +56,10 @@ var ErrUnavailable = errors.New("what the replicas of this server share cannot b
 type Store struct {
 	Peers
 
-	// Changed is told when the store cannot be reached, and with nil when it can be again. It may be nil, and is set before Start.
+	// Changed is told when the store cannot be reached, and with nil when it can be again; Asked how long each question took that was not left
+	// out because of that. Both may be nil, and are set before Start.
 	Changed func(error)
+	Asked   func(took time.Duration, err error)
 
 	settings Settings
 	memory   memory
@@ -195,7 +197,11 @@ func (s *Store) try(ctx context.Context, limit time.Duration, do func(context.Co
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit) // a client that leaves says nothing of the store
 	defer cancel()
+	begun := time.Now()
 	err := do(ctx)
+	if s.Asked != nil {
+		s.Asked(time.Since(begun), err)
+	}
 	if err == nil {
 		s.failed.Store(0)
 		return nil

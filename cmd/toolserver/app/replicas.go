@@ -1,9 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -32,6 +34,15 @@ func (s *serving) startStore(port int) (stop func(), err error) {
 			log.Warn("what replicas share can be reached again")
 		}
 	}
+	asked := s.telemetry.Seconds("toolserver.store", "Time that the store of the replicas took.", "result")
+	st.Asked = func(took time.Duration, err error) {
+		result := "ok"
+		if err != nil {
+			result = "failed"
+		}
+		asked.Add(took.Seconds(), result)
+	}
+	s.telemetry.Gauge("toolserver.replicas", "Replicas that share the store, as far as this one knows.", "", func() float64 { return float64(st.Replicas()) })
 	shell.ServeJobs(st, s.runner.Jobs)
 	s.hearReplicas(st)
 	stop, err = st.Start(cfg.Store, cfg.Server.Replica, port)
@@ -81,10 +92,15 @@ func (s *serving) hearReplicas(st *store.Store) {
 	}
 }
 
-// ready says why this server serves nobody yet; nil if it does.
-func (s *serving) ready() error {
+// storeReady says why this server serves nobody yet: what is refused without the store would be all that there is.
+func (s *serving) storeReady() error {
 	if st := s.exec.Store; st.Refuses() && !st.Reached() {
 		return errors.New("what replicas share was not reached yet: " + st.State())
 	}
-	return s.now.Load().issued.Ready()
+	return nil
+}
+
+// ready says why this server serves nobody yet; nil if it does.
+func (s *serving) ready() error {
+	return cmp.Or(s.storeReady(), s.now.Load().issued.Ready())
 }

@@ -73,6 +73,14 @@ func (s *serving) checks(ctx context.Context) []server.Check {
 		_, _, waiting := l.State()
 		all = append(all, server.Check{Name: "audit", Text: fmt.Sprintf("%d entries wait", waiting), Err: l.Ready()})
 	}
+	if st := s.exec.Store; st.Shared() {
+		check := server.Check{Name: "store", Text: fmt.Sprintf("ok, %d replicas; this is %s", st.Replicas(), st.Name())}
+		if state := st.State(); state != "ok" {
+			check.Text = "it cannot be reached: " + state
+		}
+		check.Err = s.storeReady()
+		all = append(all, check)
+	}
 	for _, r := range s.Servers.Reports(domain.Principal{}) {
 		all = append(all, server.Check{Name: "upstream " + r.Name, Text: strings.TrimSpace(string(r.Status) + " " + redactor.Text(r.Reason))})
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package server
+package osfile
 
 import (
 	"crypto/tls"
@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// hasArrived reports whether there is something to read, be it the end, and
+// HasArrived reports whether there is something to read from a connection, be it the end, and
 // whether that is known.
-func hasArrived(c net.Conn) (arrived, known bool) {
+func HasArrived(c net.Conn) (arrived, known bool) {
 	if secure, ok := c.(*tls.Conn); ok {
 		c = secure.NetConn()
 	}
