@@ -133,11 +133,15 @@ type Catalog struct {
 	skills    []*Skill    // by path
 	disabled  []*Resource // by configuration
 	missing   []Missing
-	private   bool // what is listed depends on the principal
+	private   bool   // what is listed depends on the principal
+	unknown   string // why a source does not know yet what it offers
 
 	sources []*heldSource // whose items are in it
 	users   atomic.Int64  // requests in flight under it, and one while it is in force
 }
+
+// Unknown returns why a source does not know yet what it offers, which [Registry.Look] waits for; "" if all do.
+func (c *Catalog) Unknown() string { return c.unknown }
 
 // Tool returns the named tool.
 func (c *Catalog) Tool(name string) (*Tool, bool) {

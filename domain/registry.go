@@ -298,6 +298,7 @@ type sourceItems struct {
 	source  *heldSource
 	missing []Missing
 	items   []offeredItem
+	unknown string
 }
 
 // offeredItem is an item with the override of the configuration. If that has not
@@ -311,7 +312,7 @@ type offeredItem struct {
 
 func newSourceItems(source *heldSource) *sourceItems {
 	o := source.Offer()
-	return &sourceItems{source, o.Missing, slices.Concat(itemsOf(o.Tools), itemsOf(o.Resources), itemsOf(o.Prompts), itemsOf(o.Skills))}
+	return &sourceItems{source, o.Missing, slices.Concat(itemsOf(o.Tools), itemsOf(o.Resources), itemsOf(o.Prompts), itemsOf(o.Skills)), o.Unknown}
 }
 
 func itemsOf[T any, P interface {
@@ -363,7 +364,7 @@ func merge(settings Settings, sources []*sourceItems) *Catalog {
 	}
 	taken := map[[2]string]bool{}
 	for _, s := range sources {
-		c.sources = append(c.sources, s.source)
+		c.sources, c.unknown = append(c.sources, s.source), cmp.Or(c.unknown, s.unknown)
 		for _, m := range s.missing {
 			m.Source = s.source.Name()
 			c.missing = append(c.missing, m)

@@ -40,6 +40,8 @@ type Offer struct {
 	Look func(secrets []string) ([]Skill, []Missing)
 	// Missing are items the source would offer but cannot, with the reason.
 	Missing []Missing
+	// Unknown says, as a clause, why the source does not know yet what it offers, "" if it does. Who asks for it waits for [Looker].
+	Unknown string
 	// Open says that the source may offer items later whose names are not known
 	// yet, so settings for unknown names are no mistake.
 	Open bool

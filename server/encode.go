@@ -164,10 +164,10 @@ func (x *exchange) list() (reply, error) {
 		return nil, err
 	}
 	catalog := registry.Catalog()
-	switch x.method {
-	case mcp.MethodResourcesList:
+	switch {
+	case x.method == mcp.MethodResourcesList && catalog.Unknown() == "":
 		catalog = registry.Look(x.ctx, domain.GlanceTime) // has skills, and much else, which must not wait for them
-	case methodSkillsList:
+	case x.method == methodSkillsList, catalog.Unknown() != "":
 		catalog = registry.Look(x.ctx, domain.LookTime)
 	}
 	items, next, err := x.items(catalog, cursor)

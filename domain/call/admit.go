@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
@@ -16,7 +17,19 @@ func (c *Call) admit(ctx context.Context) error {
 	if c.broken != nil {
 		return c.broken
 	}
-	if err := c.find(c); err != nil {
+	err := c.find(c)
+	if err != nil && c.catalog.Unknown() != "" { // it may be one of those
+		if c.client.WantsProgress() {
+			c.client.Progress(Progress{Message: "Waiting: " + c.catalog.Unknown()})
+		}
+		c.registry.Look(ctx, domain.LookTime)
+		c.registry.Release(c.catalog)
+		c.catalog = c.registry.Acquire()
+		if err = c.find(c); err != nil && c.catalog.Unknown() != "" {
+			err = &domain.Error{Code: domain.CodeExecutionFailed, Message: c.Name + ": " + c.catalog.Unknown(), Hint: "Call it again later."}
+		}
+	}
+	if err != nil {
 		return err
 	}
 	if err := c.exec.permits(ctx, c); err != nil {
@@ -72,7 +85,9 @@ func (c *Call) findTool() error {
 func (c *Call) checkToolArguments() error {
 	var err error
 	if c.Tool.RunRaw != nil {
-		c.Raw, err = c.Tool.Input.Converted(c.Raw)
+		if c.Raw, err = c.Tool.Input.Converted(c.Raw); len(c.Tool.Target) > 0 {
+			_ = json.Unmarshal(c.Raw, &c.args) // for the record
+		}
 	} else {
 		c.args, err = c.Tool.Input.Arguments(c.Raw)
 	}

@@ -304,6 +304,11 @@ func (c *Call) suspended(ctx context.Context, atMost time.Duration, wait func(co
 	return cmp.Or(err, c.root().retakeSlots(ctx))
 }
 
+// Suspended has the call that ctx belongs to wait, for a time at most, without time limit and without its slots.
+func Suspended(ctx context.Context, atMost time.Duration, wait func(context.Context) error) error {
+	return callOf(ctx).suspended(ctx, atMost, wait)
+}
+
 // awaitTime is how long a call waits for what is done elsewhere whose caller does not wait.
 const awaitTime = 15 * time.Minute
 
