@@ -70,6 +70,9 @@ func (c *calls) relayed(ctx context.Context, req mcpclient.Request) (json.RawMes
 		return c.resume(ctx, resume)
 	}
 	l := c.links.of(call.SessionOf(ctx).Principal.ID)
+	if err := c.await(ctx, l); err != nil {
+		return nil, err
+	}
 	r := l.relays.begin(ctx)
 	if call.WantsProgress(ctx) {
 		req.Progress = func(p mcpclient.Progress) {

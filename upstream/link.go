@@ -210,6 +210,13 @@ func (l *link) run(ctx context.Context) {
 			continue
 		}
 		pause := l.failed(err, time.Since(began))
+		if l.server.deps.place != nil { // it is for the next call, which may have come already
+			select {
+			case <-l.wanted:
+			case <-ctx.Done():
+			}
+			continue
+		}
 		if l.owner != "" { // it is for the next call of that caller to try again
 			pause = math.MaxInt64
 		}
@@ -268,6 +275,14 @@ func (e *startingError) Error() string {
 // session is one connection, from its begin to its end. Late is stopped when it has begun.
 func (l *link) session(ctx context.Context, late *time.Timer) error {
 	s := l.server
+	alive := ctx
+	var err error
+	if p := l.server.deps.place; p != nil {
+		if alive, err = p.Wake(ctx); err != nil {
+			late.Stop()
+			return err
+		}
+	}
 	c, err := l.connect(ctx)
 	late.Stop()
 	if err != nil {
@@ -284,6 +299,12 @@ func (l *link) session(ctx context.Context, late *time.Timer) error {
 	if err := s.load(serving, l, c); err != nil {
 		return c.describe(err)
 	}
+	if l.server.deps.place != nil {
+		select {
+		case <-l.wanted: // of a call that gets this connection
+		default:
+		}
+	}
 	l.set(StatusReady, c, nil)
 	s.settle(false)
 	s.deps.Log.Info("ready", zap.String("protocol", c.Server().Protocol))
@@ -293,7 +314,7 @@ func (l *link) session(ctx context.Context, late *time.Timer) error {
 	if l.owner == "" {
 		s.running.Go(func() { s.calls.watches.renew(serving, c) })
 	}
-	if err = l.follow(serving, c); ctx.Err() != nil {
+	if err = l.follow(serving, alive, c); ctx.Err() != nil {
 		return err
 	}
 	if c.child == nil {
@@ -301,7 +322,9 @@ func (l *link) session(ctx context.Context, late *time.Timer) error {
 	}
 	_, err = s.withoutTokens(nil, c.describe(err))
 	l.mu.Lock()
-	if l.ended = err; errors.Is(err, mcpclient.ErrClosed) { // by the call that knows why
+	if l.ended = err; alive.Err() != nil { // calls in flight end by that, and say so
+		l.status, l.conn = StatusIdle, nil
+	} else if errors.Is(err, mcpclient.ErrClosed) { // by the call that knows why
 		l.ended = nil
 	}
 	l.mu.Unlock()
@@ -309,14 +332,20 @@ func (l *link) session(ctx context.Context, late *time.Timer) error {
 }
 
 // follow looks after a connection until it ends, which the error says why.
-func (l *link) follow(ctx context.Context, c *connection) error {
-	ping := time.NewTicker(pingPause)
+func (l *link) follow(ctx, alive context.Context, c *connection) error {
+	pause := pingPause
+	if p := l.server.deps.place; p != nil {
+		pause = min(pause, p.Idle/4)
+	}
+	ping := time.NewTicker(pause)
 	defer ping.Stop()
 	missed := 0
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case <-alive.Done():
+			return context.Cause(alive)
 		case <-c.Done():
 			return c.Err()
 		case <-l.relist:
@@ -343,6 +372,9 @@ func (l *link) follow(ctx context.Context, c *connection) error {
 				return err
 			}
 		case <-ping.C:
+			if l.server.deps.place != nil && l.idles(ctx, c) {
+				return errUnused
+			}
 			if l.relays.inFlight.Load() > 0 { // a server with one thread answers nobody else
 				continue
 			}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -102,13 +104,15 @@ func (s *offers) offer(c *catalog, changed map[string]Difference) (domain.Offer,
 		}
 		named[r.Name] = true
 	}
-	if !c.empty() {
+	if s.deps.place != nil && c.empty() {
+		o.Unknown = "the workspace starts"
+	} else if s.deps.place == nil && !c.empty() {
 		o.Resources = append(o.Resources, s.unlisted())
 	}
 	for _, raw := range c.Prompts {
 		raw, notes, err := mcpshape.Item(mcpshape.Prompt, raw)
 		p := s.prompt(raw)
-		if err == nil && p.Name == OfferedName(s.name, "") {
+		if err == nil && p.Name == s.named(OfferedName(s.name, ""), "") {
 			err = errors.New("it has no name")
 		}
 		if err != nil {
@@ -178,7 +182,7 @@ func (s *offers) tool(c *catalog, raw json.RawMessage) (t domain.Tool, name stri
 		}
 	}
 	t = domain.Tool{
-		Name: OfferedName(s.name, it.Name), Alias: alias(s.name, it.Name), Title: it.Title, Category: s.name, Listing: domain.ListedIfFew,
+		Name: s.named(OfferedName(s.name, it.Name), it.Name), Alias: alias(s.name, it.Name), Title: it.Title, Category: s.name, Listing: domain.ListedIfFew,
 		Origin:      domain.Origin{Server: s.name, Tool: it.Name, Says: c.Instructions},
 		Description: cmp.Or(strings.TrimSpace(it.Description), it.Title, it.Name), Annotations: it.Annotations,
 		Groups: s.settings.Groups, Scopes: s.settings.Scopes, ComplianceLevel: s.settings.ComplianceLevel,
@@ -187,6 +191,9 @@ func (s *offers) tool(c *catalog, raw json.RawMessage) (t domain.Tool, name stri
 	}
 	if strings.TrimSpace(it.Description) != "" {
 		t.Description = it.Description
+	}
+	if s.deps.place != nil { // it is one of this program
+		t.Alias, t.Category, t.Origin, t.Listing = "", "", domain.Origin{}, domain.ListedByDefault
 	}
 	if t.Input, err = schema.Parse(identity(s.settings.Identity).hide(it.Input)); err != nil {
 		return t, it.Name, nil, err
@@ -212,7 +219,7 @@ func (s *offers) resource(raw json.RawMessage) domain.Resource {
 	var it item
 	_ = json.Unmarshal(raw, &it) // it was checked
 	r := domain.Resource{
-		Name: s.name + separator + cmp.Or(it.Name, it.Template, it.URI), Title: it.Title, Description: it.Description, MIMEType: it.MIMEType,
+		Name: s.named(s.name+separator, "") + cmp.Or(it.Name, it.Template, it.URI), Title: it.Title, Description: it.Description, MIMEType: it.MIMEType,
 		Audience: s.settings.audience(), Listed: raw, Watch: s.calls.watches.watch,
 		ReadRaw: func(ctx context.Context, at domain.Location) (domain.ToolResult, error) {
 			return s.calls.read(ctx, cmp.Or(it.URI, s.original(at.URI)), at.URI)
@@ -227,12 +234,20 @@ func (s *offers) resource(raw json.RawMessage) domain.Resource {
 	return r
 }
 
+// named returns the name that clients see of an item: at a place, its own.
+func (s *offers) named(full, own string) string {
+	if s.deps.place != nil {
+		return own
+	}
+	return full
+}
+
 // prompt returns a prompt of the server.
 func (s *offers) prompt(raw json.RawMessage) domain.Prompt {
 	var it item
 	_ = json.Unmarshal(raw, &it) // it was checked
 	p := domain.Prompt{
-		Name: OfferedName(s.name, it.Name), Title: it.Title, Description: it.Description, Audience: s.settings.audience(), Unchecked: true,
+		Name: s.named(OfferedName(s.name, it.Name), it.Name), Title: it.Title, Description: it.Description, Audience: s.settings.audience(), Unchecked: true,
 		Listed: raw,
 		Get: func(ctx context.Context, args map[string]string) (domain.PromptResult, error) {
 			return s.calls.get(ctx, it.Name, args)
@@ -257,4 +272,46 @@ func (s *offers) unlisted() domain.Resource {
 			return s.calls.read(ctx, s.original(at.URI), at.URI)
 		},
 	}
+}
+
+// maxName is how long the name of a tool may be that all model providers accept.
+const maxName = 64
+
+// hashLength is how much of a hash tells names apart that were cut.
+const hashLength = 8
+
+// separator stands between the name of a server and that of its tool or prompt.
+const separator = "__"
+
+// OfferedName returns the name that clients see of an item of a server, which has
+// letters, digits, dashes and underscores only. What would be too long is cut, and ends
+// in a hash of the whole.
+func OfferedName(server, name string) string {
+	full := clean(server) + separator + clean(name)
+	if len(full) <= maxName {
+		return full
+	}
+	sum := sha256.Sum256([]byte(server + "\x00" + name))
+	return full[:maxName-hashLength-1] + "_" + hex.EncodeToString(sum[:hashLength/2])
+}
+
+// alias returns the other name of the same item, as seed systems have it.
+func alias(server, name string) string { return clean(server) + "_" + clean(name) }
+
+// clean replaces what a name may not have.
+func clean(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// MayOffer reports whether a tool of that name can be one of a server: it begins as the
+// names of its tools do, or their aliases.
+func MayOffer(server, name string) bool {
+	prefix := clean(server) + "_"
+	return strings.HasPrefix(name, prefix[:min(len(prefix), maxName-hashLength-1)])
 }

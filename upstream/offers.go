@@ -167,8 +167,10 @@ func (s *Server) Elsewhere(approved json.RawMessage) {
 
 // adopt offers what is in a catalog.
 func (o *offers) adopt(c catalog) {
-	tools := c.pinnable(o.name)
-	changed, err := o.files.compare(tools)
+	tools, changed, err := c.pinnable(o.name), map[string]Difference(nil), error(nil)
+	if o.deps.place == nil { // or it is as trusted as this one
+		changed, err = o.files.compare(tools)
+	}
 	if err != nil {
 		o.problem("the pins of its tools and skills cannot be read or kept", err)
 		changed = map[string]Difference{}
@@ -274,7 +276,11 @@ func (o *offers) ToolNames() []string {
 }
 
 // Look has the lists read again if there are skills, which nobody notifies of, and they are old: for the next who asks.
-func (s *Server) Look(context.Context, []string) {
+func (s *Server) Look(ctx context.Context, _ []string) {
+	if s.deps.place != nil && !s.Known() {
+		_, _ = s.links.main.ready(ctx)
+		s.settle(true) // also for why it is not known
+	}
 	s.mu.Lock()
 	old := len(s.catalog.Skills) > 0 && time.Since(s.read) > skillsAge
 	s.mu.Unlock()

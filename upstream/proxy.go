@@ -41,6 +41,7 @@ func (p *proxy) run(ctx context.Context, args json.RawMessage) (domain.ToolResul
 		params = append(append(params, `,"arguments":`...), args...)
 	}
 	req := mcpclient.Request{Method: string(mcp.MethodToolsCall), Params: withMeta(ctx, append(params, '}')), Tasks: true}
+	req.Tasks = c.deps.place == nil // or this server makes a task of it, if any
 	if p.headers {
 		req.InputSchema = p.schema
 	}

@@ -31,6 +31,7 @@ type deps struct {
 	Processes *sandbox.Processes
 	HTTP      http.RoundTripper
 	Environ   []string // of this process
+	place     *Place   // nil for a server of the configuration
 }
 
 // entry is one server of the configuration, as all its parts know it.
@@ -72,7 +73,12 @@ func (s *entry) secrets() []string {
 
 // address returns the address that clients have of a document of the server, or of a
 // template.
-func (s *entry) address(uri string) string { return "mcp://" + s.name + "/" + uri }
+func (s *entry) address(uri string) string {
+	if s.deps.place != nil {
+		return uri
+	}
+	return "mcp://" + s.name + "/" + uri
+}
 
 // original returns the server's own address of a document.
 func (s *entry) original(uri string) string { return strings.TrimPrefix(uri, s.address("")) }
@@ -104,7 +110,10 @@ func newServer(name string, settings Settings, d deps) *Server {
 	s.links = &links{server: s, main: newLink(s, ""), own: map[string]*link{}}
 	s.calls = newCalls(e, s.links)
 	s.offers = &offers{entry: e, calls: s.calls, files: newFiles(d.State, name, &e.settings)}
-	if settings.signsIn() {
+	if d.place != nil { // of which there are many alike
+		s.files.server = name + "-" + s.files.origin[:16]
+	}
+	if settings.signsIn() && d.place == nil {
 		var err error
 		e.oauth, err = oauth.New(oauth.Config{
 			Settings: settings.OAuth, Upstream: name, URL: settings.URL, HTTP: d.HTTP, State: d.State, Host: d.Host, Log: e.deps.Log,

@@ -106,6 +106,8 @@ type Health struct {
 	// CallsAbandoned are handlers that are still running although their caller
 	// has been answered; many of them mean that something hangs.
 	CallsAbandoned int64 `json:"calls_abandoned"`
+	// Jobs are the commands of the caller that run in the background, without a session.
+	Jobs int `json:"background_jobs,omitempty"`
 	// Configuration says which is in force and why, Unused which files that were
 	// found are not.
 	Configuration string   `json:"configuration"`
