@@ -27,7 +27,7 @@ var levels = []string{
 	"tools/discovery tools/google/calendar tools/google/gmail tools/meta tools/resources tools/shell",
 	"tools/anthropic tools/files tools/google/api tools/linkedin tools/prompts tools/system tools/utility tools/web tools/websearch upstream",
 	"tools/files/content tools/google/signin tools/lift upstream/oauth upstream/search",
-	"upstream/mcpclient upstream/mcpshape upstream/skills",
+	"kubernetes upstream/mcpclient upstream/mcpshape upstream/skills",
 	"outbound/signin",
 	"outbound/httpcall",
 

@@ -1,0 +1,128 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// TestSettings holds settings to what Kubernetes accepts.
+func TestSettings(t *testing.T) {
+	good := DefaultSettings()
+	good.Namespace, good.WarmPool, good.Token = "spaces", "work-2", "x"
+	for name, test := range map[string]struct {
+		change func(*Settings)
+		key    string
+	}{
+		"as they are":        {func(*Settings) {}, ""},
+		"no namespace":       {func(s *Settings) { s.Namespace = "" }, "namespace"},
+		"a pool in capitals": {func(s *Settings) { s.WarmPool = "Work" }, "warm_pool"},
+		"a path":             {func(s *Settings) { s.WarmPool = "a/b" }, "warm_pool"},
+		"a long name":        {func(s *Settings) { s.WarmPool = strings.Repeat("a", 56) }, "warm_pool"},
+		"nothing to show":    {func(s *Settings) { s.Token = "" }, "tls"},
+		"half a pair":        {func(s *Settings) { s.TLS.Cert = "x" }, "tls"},
+		"a whole pair":       {func(s *Settings) { s.Token, s.TLS = "", TLS{CA: "a", Cert: "b", Key: "c"} }, ""},
+	} {
+		s := good
+		test.change(&s)
+		if key, problem := s.Check(); key != test.key || (problem == "") != (key == "") {
+			t.Errorf("%s: %s: %s", name, key, problem)
+		}
+	}
+	label := regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	seen := map[string]bool{}
+	for _, profile := range []string{"all", "All", "Jörg & Söhne", "--", "", strings.Repeat("x ", 100), strings.Repeat("x-", 100)} {
+		value := labelOf(profile)
+		if !label.MatchString(value) || seen[value] {
+			t.Errorf("profile %q has the label %q", profile, value)
+		}
+		seen[value] = true
+	}
+}
+
+// api answers as an API server does that has one answer for everything.
+func api(t *testing.T, status int, body string) Settings {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(s.Close)
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("t"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Settings{Namespace: "n", WarmPool: "p", Port: 1, Idle: time.Minute, ReadyTimeout: 5 * time.Second, API: API{URL: s.URL, TokenFile: token}}
+}
+
+// TestErrors says what an operator can do about answers of the API server, at once.
+func TestErrors(t *testing.T) {
+	for name, test := range map[string]struct {
+		status     int
+		body, want string
+	}{
+		"forbidden":     {403, `{"kind":"Status","status":"Failure","reason":"Forbidden","message":"no, not you"}`, "grant its service account this verb: no, not you"},
+		"no token":      {401, `{"kind":"Status","reason":"Unauthorized"}`, "token_file"},
+		"no CRDs":       {404, "404 page not found\n", "install agent-sandbox"},
+		"other":         {500, "{", "500"},
+		"not an object": {200, "[]", "no such object"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, err := New(api(t, test.status, test.body), "all", zap.NewNop())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			_, err = w.Of("token:ann").Wake(t.Context())
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v does not say %q", err, test.want)
+			}
+		})
+	}
+}
+
+// TestReady reads claims as controllers leave them.
+func TestReady(t *testing.T) {
+	c := &claim{}
+	if ok, _, message := c.ready(); ok || message == "" {
+		t.Error("a claim that nobody has looked at is ready")
+	}
+	c.Status.Conditions = []struct{ Type, Status, Reason, Message string }{{"Ready", "True", "DependenciesReady", ""}}
+	c.Status.Sandbox.Name = "s"
+	for address, want := range map[string]bool{"10.0.0.7": true, "fd00::7": true, "169.254.169.254": false, "0.0.0.0": false, "evil.example": false, "": false} {
+		c.Status.Sandbox.PodIPs = []string{address}
+		if ok, _, _ := c.ready(); ok != want {
+			t.Errorf("with the address %q it is ready: %v", address, ok)
+		}
+	}
+	c.Status.Sandbox.PodIPs, c.Metadata.Deleted = []string{"10.0.0.7"}, "2026-01-01T00:00:00Z"
+	if ok, _, _ := c.ready(); ok {
+		t.Error("one that is being deleted is ready")
+	}
+}
+
+// TestRoundTripWithoutPod sends nothing where there is no pod, and says so in a way that tells it from a call that may have had an effect.
+func TestRoundTripWithoutPod(t *testing.T) {
+	w, err := New(api(t, 500, ""), "all", zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "https://elsewhere.example/mcp", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := w.Of("token:ann").RoundTrip(req); err == nil || res != nil || errors.Is(err, context.Canceled) {
+		t.Errorf("it was sent: %v, %v", res, err)
+	}
+}
