@@ -18,6 +18,7 @@ import (
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/structschema"
 	"github.com/toolserver/toolserver/identity"
+	"github.com/toolserver/toolserver/kubernetes"
 	"github.com/toolserver/toolserver/outbound/signin"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/declare"
@@ -123,7 +124,17 @@ type TLS struct {
 type Sandbox struct {
 	sandbox.Settings `yaml:",inline"`
 	Limits           CommandLimits `yaml:"limits"`
+	Driving          `yaml:",inline"`
 }
+
+// Driving is where workspaces of profiles are.
+type Driving struct {
+	Driver     string              `yaml:"driver" enum:"local|kubernetes" template:"-"`
+	Kubernetes kubernetes.Settings `yaml:"kubernetes" template:"-"`
+}
+
+// InPods reports whether workspaces are pods.
+func (d *Driving) InPods() bool { return d.Driver == "kubernetes" }
 
 // CommandLimits bounds what a command uses, which 0 leaves unbounded unless it
 // says otherwise.
@@ -192,6 +203,7 @@ func Default() Config {
 		Sandbox: Sandbox{
 			Settings: sandbox.Settings{ProtectDefault: new(true), Enforcement: sandbox.EnforceBestEffort, Network: sandbox.Network{Reach: "none"}},
 			Limits:   CommandLimits{Processes: 1024, FileSize: 4 << 30},
+			Driving:  Driving{Driver: "local", Kubernetes: kubernetes.DefaultSettings()},
 		},
 		Web:       Web{Search: websearch.DefaultOptions()},
 		LinkedIn:  linkedin.DefaultOptions(),

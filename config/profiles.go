@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/kubernetes"
 	"github.com/toolserver/toolserver/osfile"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/pathguard"
@@ -33,6 +34,7 @@ type Profile struct {
 	UIDRange         string            `yaml:"uid_range" format:"uid_range"`
 	ToolSections     ToolSections      `yaml:"tools"`
 	Network          sandbox.Network   `yaml:"network"`
+	Sandbox          Driving           `yaml:"sandbox"`
 	Limits           domain.Limits     `yaml:"limits"`
 	Anthropic        anthropic.Options `yaml:"anthropic"`
 }
@@ -98,6 +100,7 @@ func (l *Loaded) workspace(p *Profile, directory string) *Loaded {
 	if !reflect.ValueOf(theirs.Network).IsZero() { // whole: of less, nothing may be left
 		own.Sandbox.Network = theirs.Network
 	}
+	overlay(reflect.ValueOf(&own.Sandbox.Driving).Elem(), reflect.ValueOf(theirs.Sandbox))
 	overlay(reflect.ValueOf(&own.Config.Limits).Elem(), reflect.ValueOf(theirs.Limits))
 	overlay(reflect.ValueOf(&own.Anthropic).Elem(), reflect.ValueOf(theirs.Anthropic))
 	own.Tools = own.ToolSections.common()
@@ -228,6 +231,17 @@ func makePrivate(dir, below string, user int) error {
 	return nil
 }
 
+// InPods returns the profiles whose workspaces are pods, with how these are reached.
+func InPods(l *Loaded) map[string]kubernetes.Settings {
+	all := map[string]kubernetes.Settings{}
+	for i := range l.Profiles {
+		if own := l.workspace(&l.Profiles[i], "x"); own.Sandbox.InPods() {
+			all[l.Profiles[i].Name] = own.Sandbox.Kubernetes
+		}
+	}
+	return all
+}
+
 // checkProfiles reports profiles that do not keep people apart.
 func (l *Loaded) checkProfiles() (all []error) {
 	mistake := func(i int, key, format string, args ...any) {
@@ -237,9 +251,30 @@ func (l *Loaded) checkProfiles() (all []error) {
 		all = append(all, l.Mistake("auth.issuers", "people who sign in need a workspace each: add profiles: [{name: everybody, working_directory: /srv/work/%s}], "+
 			"or profiles: [{name: everybody, shared: true}] if they are to share one", whose))
 	}
+	if l.Sandbox.InPods() && len(l.Profiles) == 0 {
+		all = append(all, l.Mistake("sandbox.driver", "kubernetes is for workspaces of profiles, which people have over HTTP: add profiles: [{name: everybody}]"))
+	}
 	names := map[string]bool{}
 	for i := range l.Profiles {
 		p := &l.Profiles[i]
+		if own := l.workspace(p, "x"); own.Sandbox.InPods() {
+			key := "sandbox.kubernetes."
+			if p.Sandbox != (Driving{}) {
+				key = fmt.Sprintf("profiles[%d].%s", i, key)
+			}
+			wrong, problem := own.Sandbox.Kubernetes.Check()
+			switch {
+			case names[p.Name]:
+				mistake(i, ".name", "is that of another profile, too")
+			case p.Shared || p.WorkingDirectory != "" || p.Roots != nil || p.UIDRange != "" || !reflect.ValueOf(p.Network).IsZero():
+				mistake(i, "", "its workspaces are pods (sandbox.driver), and shared, working_directory, roots, uid_range and network are for those on "+
+					"this machine: the configuration in the pod template says what holds there")
+			case problem != "":
+				all = append(all, l.Mistake(key+wrong, "%s", problem))
+			}
+			names[p.Name] = true
+			continue
+		}
 		before, _, own := strings.Cut(p.WorkingDirectory, whose)
 		info, err := os.Stat(filepath.Dir(before + "x"))
 		switch {
@@ -273,10 +308,11 @@ func (l *Loaded) checkProfiles() (all []error) {
 	}
 	for i := range l.Profiles {
 		for j := i; j < len(l.Profiles); j++ {
-			if l.Profiles[i].Shared || l.Profiles[j].Shared {
+			one, other := l.workspace(&l.Profiles[i], "a"), l.workspace(&l.Profiles[j], "b")
+			if l.Profiles[i].Shared || l.Profiles[j].Shared || one.Sandbox.InPods() || other.Sandbox.InPods() {
 				continue
 			}
-			a, b := l.workspace(&l.Profiles[i], "a").Policy().Writable(), l.workspace(&l.Profiles[j], "b").Policy().Writable()
+			a, b := one.Policy().Writable(), other.Policy().Writable()
 			for _, path := range a {
 				if at := slices.IndexFunc(b, func(other string) bool { return within(path, []string{other}) || within(other, []string{path}) }); at >= 0 {
 					mistake(i, "", "two people could write into each other's files: one of %s may write %s, another one of %s %s; "+

@@ -25,6 +25,7 @@ func TestProfiles(t *testing.T) {
 		return Load(Overrides{File: file})
 	}
 	const each = "profiles: [{name: a, working_directory: 'WORK/{principal}'"
+	const pods = "sandbox: {driver: kubernetes, kubernetes: {namespace: n, warm_pool: p, token: x"
 	for text, want := range map[string]string{
 		each + "}]": "",
 		"profiles: [{name: a, working_directory: 'WORK/{principal}/files', tools: {bash: {enabled: false}, write_file: {allowed_paths: ['WORK/{principal}/files']}}}]": "",
@@ -40,11 +41,21 @@ func TestProfiles(t *testing.T) {
 		"server: {public_url: https://x.example.com}\nauth: {issuers: [{issuer: https://i}]}": "need a workspace each",
 		"sandbox: {enforcement: parse_only}\nserver: {public_url: https://x.example.com}\nauth: {issuers: [{issuer: https://i}]}\nprofiles: [{name: a, shared: true}]": "does not keep people apart",
 		"server: {public_url: https://x.example.com, http: '0.0.0.0:1'}\nauth: {issuers: [{issuer: https://i}]}\nprofiles: [{name: a, shared: true}]":                  "go over the network",
-		"sandbox: {enforcement: parse_only}\n" + each + "}]":                         "does not keep people apart",
-		"server: {http: '0.0.0.0:1'}\n" + each + "}]":                                "go over the network",
-		"server: {http: '0.0.0.0:1', trusted_proxies: [10.0.0.0/8]}\n" + each + "}]": "",
-		each + ", uid_range: 5-x}]":                                                  "no range of user IDs",
-		"profiles: [{name: a, shared: true, uid_range: 100000-100009}]":              "workspaces of their own",
+		"sandbox: {enforcement: parse_only}\n" + each + "}]":                                    "does not keep people apart",
+		"server: {http: '0.0.0.0:1'}\n" + each + "}]":                                           "go over the network",
+		"server: {http: '0.0.0.0:1', trusted_proxies: [10.0.0.0/8]}\n" + each + "}]":            "",
+		each + ", uid_range: 5-x}]":                                                             "no range of user IDs",
+		"profiles: [{name: a, shared: true, uid_range: 100000-100009}]":                         "workspaces of their own",
+		pods + "}}\nprofiles: [{name: a}]":                                                      "",
+		pods + "}}":                                                                             "add profiles:",
+		pods + "}}\nprofiles: [{name: a}, {name: a}]":                                           "that of another profile",
+		pods + "}}\nprofiles: [{name: a, shared: true}]":                                        "are for those on this machine",
+		pods + "}}\nprofiles: [{name: a, working_directory: 'WORK/{principal}'}]":               "are for those on this machine",
+		"sandbox: {driver: kubernetes}\nprofiles: [{name: a}]":                                  "sandbox.kubernetes.namespace",
+		each + "}, {name: b, sandbox: {driver: kubernetes, kubernetes: {namespace: n}}}]":       "profiles[1].sandbox.kubernetes.warm_pool",
+		pods + ", port: 70000}}\nprofiles: [{name: a}]":                                         "port",
+		pods + "}}\nprofiles: [{name: a, sandbox: {kubernetes: {warm_pool: other, idle: 1h}}}]": "",
+		pods + "}}\n" + each + ", sandbox: {driver: local}}]":                                   "",
 	} {
 		if _, err := load(text); (err == nil) != (want == "") || want != "" && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

@@ -212,6 +212,13 @@ func (f *Families) Prepare(d Deps) (*Update, error) {
 	return u, nil
 }
 
+// Family returns the one of that name for d.
+func (u *Update) Family(name string, d Deps) (domain.Source, error) {
+	all := list(d, u.accounts.Accounts)
+	o, err := all[slices.IndexFunc(all, func(f family) bool { return f.name() == name })].offer()
+	return domain.FixedSource(name, o, nil), err
+}
+
 // Beside returns the families for d, another policy that is in force at the same time, as far as they differ from those of the update, and those
 // of the update otherwise.
 func (u *Update) Beside(d Deps, policy sandbox.Policy) (own, shared []domain.Source, err error) {

@@ -45,7 +45,7 @@ func Family(s Server) declare.Family[Options, capabilities] {
 		Name: "meta", Category: declare.Category{Name: "meta", Heading: "This server"}, ByPolicy: true,
 		Tools: []declare.Entry[capabilities]{
 			{
-				Owner: sandbox.Owner{Tool: readLargeName},
+				Owner: sandbox.Owner{Tool: ReadLargeName},
 				Make:  func(capabilities, sandbox.Capabilities) domain.Tool { return readTool(s.Results, s.Selector) },
 			},
 			{

@@ -11,13 +11,14 @@ import (
 	"github.com/toolserver/toolserver/text/jq"
 )
 
-const readLargeName = "read_large_result"
+// ReadLargeName is the name of the tool that reads results which were too long.
+const ReadLargeName = "read_large_result"
 
 // readTool returns read_large_result. A page of store must be no longer than a result may be, or
 // the executor cuts it again; see [domain.PageBytes].
 func readTool(store *call.ResultStore, selector *jq.Selector) domain.Tool {
 	return domain.Define(domain.Tool{
-		Name: readLargeName, Target: []string{"id"},
+		Name: ReadLargeName, Target: []string{"id"},
 		Title:       "Read on in a long result",
 		Description: "Read a page of a result that was too long for an answer; its end has the ID.",
 		Listing:     domain.ListedAlways,
@@ -55,7 +56,7 @@ func (r reader) read(ctx context.Context, in readInput) (domain.ToolResult, erro
 		var whole []byte
 		var marked bool
 		if whole, marked, err = r.store.All(p, in.ID, maxSelectable); err == nil {
-			res, err := r.selector.Select(ctx, readLargeName, in.Select, whole, nil)
+			res, err := r.selector.Select(ctx, ReadLargeName, in.Select, whole, nil)
 			if marked && err == nil && !res.IsError {
 				res.Content[0].Text = call.Untrusted(ctx, "Result", "somebody else", res.Content[0].Text)
 			}

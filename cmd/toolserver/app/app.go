@@ -104,6 +104,7 @@ type state struct {
 	user     domain.Principal   // the caller on stdio and the command line
 	anyone   domain.Principal   // the caller over HTTP without authentication
 	box      *tools.Sandbox
+	pods     pods // when served over HTTP
 
 	warnings []string // about the configuration
 }
@@ -174,6 +175,9 @@ func (a *App) Close() {
 	a.exec.Registry.Close()
 	if now := a.now.Load(); now != nil {
 		now.issued.Close()
+		for _, w := range now.pods {
+			w.Close()
+		}
 	}
 	a.closeSignIns()
 	a.launcher.Close()
@@ -217,6 +221,11 @@ func (a *App) apply(cfg *config.Loaded) error {
 	if err != nil {
 		return err
 	}
+	before := a.now.Load()
+	claimed, err := podsOf(a, cfg, before)
+	if err != nil {
+		return err
+	}
 	warnings = append(warnings, cfg.Warnings()...)
 	for _, w := range warnings {
 		a.journal.log.Warn(w)
@@ -226,7 +235,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 	}
 	issued, other := a.verifier(cfg)
 	settings := a.settings(cfg)
-	before := a.now.Swap(&state{cfg, tokens, issued, settings, update, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box, warnings})
+	a.now.Store(&state{cfg, tokens, issued, settings, update, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box, claimed, warnings})
 	useKeys(a.exec.Store, keys)
 	box.TakeEffect()
 	if issued.Start(); before != nil && other {

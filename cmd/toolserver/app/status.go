@@ -25,6 +25,13 @@ func (a *App) health(p domain.Principal) resources.Health {
 		Status: "ok", Version: a.program.Version, Started: a.started.UTC().Format(time.RFC3339), UptimeSeconds: int64(time.Since(a.started).Seconds()),
 		ProtocolVersions: mcp.ValidProtocolVersions, CallsAbandoned: a.exec.Abandoned(),
 	}
+	for _, j := range a.runner.Jobs(domain.SessionKey(p.ID, "")) { // of clients without sessions, such as the endpoint of a pod
+		select {
+		case <-j.Done():
+		default:
+			h.Jobs++
+		}
+	}
 	cfg := a.Config()
 	if h.Configuration = cfg.Described(); len(cfg.Server.Tokens) > 0 {
 		h.Configuration = cfg.Source // where it lies is the operator's to know
@@ -74,6 +81,9 @@ const (
 func (a *App) places(session domain.Session) (text string) {
 	catalog := a.exec.CatalogOf(session.Principal)
 	defer func() { text += discovery.Instructions(a.Servers.All(), catalog, session) }()
+	if w, err := a.workspaces.find(session.Principal); err == nil && w != nil && w.pod != nil {
+		return strings.TrimPrefix(w.pod.Report().Says, instructions)
+	}
 	may := func(tools ...string) bool {
 		return slices.ContainsFunc(catalog.Tools(), func(t *domain.Tool) bool {
 			return slices.Contains(tools, cmp.Or(t.Offered, t.Name)) && catalog.Why(session.Principal, t.Name) == ""

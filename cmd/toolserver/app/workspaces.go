@@ -49,6 +49,7 @@ type workspace struct {
 	making   sync.Once
 	ready    atomic.Bool
 	err      error // why it could not be made
+	pod      *pod  // where all is done; box and kernel are nil then
 	box      *tools.Sandbox
 	kernel   *sandbox.Kernel
 	registry *domain.Registry
@@ -89,7 +90,7 @@ func (ws *workspaces) registryOf(p domain.Principal) (*domain.Registry, error) {
 
 // boxOf returns the sandbox that a principal works in.
 func (ws *workspaces) boxOf(p domain.Principal) *tools.Sandbox {
-	if w, err := ws.find(p); w != nil && err == nil {
+	if w, err := ws.find(p); w != nil && err == nil && w.box != nil {
 		return w.box
 	}
 	return ws.app.now.Load().box
@@ -124,6 +125,15 @@ func (ws *workspaces) make(w *workspace, p domain.Principal) error {
 	if err != nil {
 		return fail(err)
 	}
+	if w.registry, err = domain.NewRegistry(); err != nil {
+		return fail(err)
+	}
+	if cfg.Sandbox.InPods() {
+		if err := ws.claim(w, p, cfg); err != nil {
+			return fail(err)
+		}
+		return nil
+	}
 	policy := cfg.Policy()
 	w.kernel = a.kernel.Fork(policy.User)
 	box, err := sandbox.New(policy, w.kernel)
@@ -131,9 +141,6 @@ func (ws *workspaces) make(w *workspace, p domain.Principal) error {
 		return fail(err)
 	}
 	w.box = &tools.Sandbox{Policy: policy, Sandbox: box}
-	if w.registry, err = domain.NewRegistry(); err != nil {
-		return fail(err)
-	}
 	own, shared, err := w.of.families.Beside(a.deps(cfg, w.box, w.registry), w.of.box.Policy)
 	if err != nil {
 		return fail(err)
@@ -146,7 +153,13 @@ func (ws *workspaces) make(w *workspace, p domain.Principal) error {
 		Sandbox: box, Policy: policy, Version: a.program.Version, Log: a.journal.log, Lines: a.journal.plain, Host: a.host(cfg),
 	})
 	servers.Commit()
-	own = append(own, servers.Changed...)
+	ws.open(w, p, cfg, append(own, servers.Changed...))
+	return nil
+}
+
+// open has a workspace offer what its own sources do, and what all have.
+func (ws *workspaces) open(w *workspace, p domain.Principal, cfg *config.Loaded, own []domain.Source) {
+	a := ws.app
 	settings := w.of.settings
 	settings.Tools, settings.Limits = cfg.Tools, cfg.Limits
 	seen := ws.changes.Load()
@@ -159,7 +172,6 @@ func (ws *workspaces) make(w *workspace, p domain.Principal) error {
 	if w.ready.Store(true); ws.changes.Load() != seen {
 		w.registry.Apply(domain.Revision{Add: ws.mirrored()})
 	}
-	return nil
 }
 
 // mirror is a source of the registry of all, as a workspace has it: when it is closed is not the workspace's business.
@@ -232,7 +244,8 @@ func (ws *workspaces) clean() {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	for id, w := range ws.byID {
-		if time.Since(time.Unix(0, w.used.Load())) >= ws.idle && !jobs[id] && !ws.app.serving.Load().watches(id) {
+		if time.Since(time.Unix(0, w.used.Load())) >= ws.idle && !jobs[id] && !ws.app.serving.Load().watches(id) &&
+			(w.pod == nil || w.pod.Report().Status != upstream.StatusReady) { // which closes its connection when nothing uses it
 			delete(ws.byID, id)
 			ws.retire(w)
 		}
