@@ -22,6 +22,7 @@ import (
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
+	"github.com/toolserver/toolserver/kubernetes"
 	"github.com/toolserver/toolserver/sandbox/pathguard"
 	"github.com/toolserver/toolserver/sandbox/process"
 	"github.com/toolserver/toolserver/server"
@@ -63,6 +64,7 @@ func (r *checkReport) all(ctx context.Context, a *app.App) error {
 	a.Servers.Start(starting, a.Servers.All())
 	r.configuration(a.Config())
 	r.commands(a)
+	r.pods(ctx, a.Config())
 	r.servers(a)
 	r.tools(ctx, a)
 	return nil
@@ -208,6 +210,17 @@ func (r *checkReport) commands(a *app.App) {
 	}
 	for _, effect := range layers.SideEffects {
 		r.line(false, "side effect", effect)
+	}
+}
+
+// pods says whether workspaces that are pods can be claimed.
+func (r *checkReport) pods(ctx context.Context, cfg *config.Loaded) {
+	for name, settings := range config.InPods(cfg) {
+		found, err := kubernetes.Check(ctx, settings)
+		if err != nil {
+			found = strings.ReplaceAll(err.Error(), "\n", "; ")
+		}
+		r.line(err == nil, "pods", "profile "+name+": "+call.Visible(found))
 	}
 }
 
