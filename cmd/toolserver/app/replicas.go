@@ -34,15 +34,9 @@ func (s *serving) startStore(port int) (stop func(), err error) {
 			log.Warn("what replicas share can be reached again")
 		}
 	}
-	asked := s.telemetry.Seconds("toolserver.store", "Time that the store of the replicas took.", "result")
-	st.Asked = func(took time.Duration, err error) {
-		result := "ok"
-		if err != nil {
-			result = "failed"
-		}
-		asked.Add(took.Seconds(), result)
+	if cfg.Store.URL != "" {
+		s.measureStore(st)
 	}
-	s.telemetry.Gauge("toolserver.replicas", "Replicas that share the store, as far as this one knows.", "", func() float64 { return float64(st.Replicas()) })
 	shell.ServeJobs(st, s.runner.Jobs)
 	s.hearReplicas(st)
 	stop, err = st.Start(cfg.Store, cfg.Server.Replica, port)
@@ -53,6 +47,25 @@ func (s *serving) startStore(port int) (stop func(), err error) {
 		log.Info("replica", zap.String("name", st.Name()), zap.Bool("keys", st.Keys().Shared()), zap.Bool("store", st.Shared()))
 	}
 	return stop, nil
+}
+
+// measureStore has operators see how the store is.
+func (s *serving) measureStore(st *store.Store) {
+	asked := s.telemetry.Seconds("toolserver.store", "Time that the store of the replicas took.", "result")
+	st.Asked = func(took time.Duration, err error) {
+		result := "ok"
+		if err != nil {
+			result = "failed"
+		}
+		asked.Add(took.Seconds(), result)
+	}
+	s.telemetry.Gauge("toolserver.replicas", "Replicas that share the store, as far as this one knows.", "", func() float64 { return float64(st.Replicas()) })
+	s.telemetry.Gauge("toolserver.store.up", "Whether the store of the replicas can be reached.", "", func() float64 {
+		if st.State() == "ok" {
+			return 1
+		}
+		return 0
+	})
 }
 
 // upstreamMessage is the kind of messages between replicas about other MCP servers.
