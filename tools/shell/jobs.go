@@ -139,7 +139,7 @@ func (w watcher) run(ctx context.Context, in jobsInput) (domain.ToolResult, erro
 	if errors.Is(err, store.ErrUnavailable) {
 		return domain.Failure("busy", jobsTool+": "+store.ErrUnavailable.Error(), "Call it again a little later."), nil
 	}
-	var entries []jobEntry
+	entries := []jobEntry{} // none is an empty list, too
 	for _, j := range jobs {
 		entries = append(entries, entryOf(j))
 	}

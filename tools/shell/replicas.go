@@ -33,7 +33,7 @@ func shareJobs(ctx context.Context, session string, jobs *sandbox.Jobs, begun *r
 		return nil
 	}
 	note := func() error {
-		var entries []jobEntry
+		entries := []jobEntry{}
 		for _, j := range jobs.Of(session) {
 			entries = append(entries, entryOf(j))
 		}
@@ -124,7 +124,7 @@ func ServeJobs(st *store.Store, jobs func(session string) []*runner.Job) {
 		if json.Unmarshal(body, &q) != nil {
 			return nil
 		}
-		var a jobsAnswer
+		a := jobsAnswer{jobsResult: jobsResult{Jobs: []jobEntry{}}}
 		for _, j := range jobs(q.Session) {
 			if q.Input.Job == "" {
 				a.Jobs = append(a.Jobs, entryOf(j))
