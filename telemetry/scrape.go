@@ -85,7 +85,7 @@ func (p *page) histogram(name string, d *metricdata.HistogramDataPoint[float64])
 // braced returns labels as a line has them, after others.
 func braced(set attribute.Set, labels ...string) string {
 	for _, a := range set.ToSlice() {
-		labels = append(labels, strings.ReplaceAll(string(a.Key), ".", "_")+"="+strconv.Quote(a.Value.Emit()))
+		labels = append(labels, strings.ReplaceAll(string(a.Key), ".", "_")+"="+strconv.Quote(a.Value.String()))
 	}
 	if len(labels) == 0 {
 		return ""

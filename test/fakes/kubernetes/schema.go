@@ -206,7 +206,7 @@ func validate(k kind, raw []byte) error {
 		return fmt.Errorf("apiVersion and kind are %s %s, not those of %s", meta.APIVersion, meta.Kind, k.plural)
 	}
 	if len(m.Name) > 253 || !dnsSubdomain.MatchString(m.Name) {
-		return fmt.Errorf("metadata.name: Invalid value: %q: a lowercase RFC 1123 subdomain must consist of ...", m.Name)
+		return fmt.Errorf("metadata.name: Invalid value: %q: a lowercase RFC 1123 subdomain must consist of lower case letters, digits, dashes and dots", m.Name)
 	}
 	for key, value := range m.Labels {
 		if !labelKey.MatchString(key) || len(value) > 63 || !labelValue.MatchString(value) {
