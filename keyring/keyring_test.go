@@ -1,6 +1,7 @@
 package keyring
 
 import (
+	"crypto/rand"
 	"errors"
 	"strings"
 	"testing"
@@ -115,7 +116,8 @@ func BenchmarkSeal(b *testing.B) {
 
 // FuzzOpen checks that nothing opens but what was sealed.
 func FuzzOpen(f *testing.F) {
-	r := ring(f, "k2", "k1")
+	// The processes that fuzz have keys of their own: what one has sealed is nothing to another.
+	r := New([]Key{{"k2", []byte(rand.Text() + rand.Text())}, {"k1", []byte(rand.Text() + rand.Text())}})
 	good := r.Seal("state", []byte("text"))
 	for _, seed := range []string{good, good[1:], good + "A", "k1." + good[3:], "", "k1.", "k2.AAAA", strings.Repeat("A", 1000), "\xff", "=="} {
 		f.Add(seed)
