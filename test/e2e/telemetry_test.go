@@ -122,7 +122,9 @@ func TestTelemetryMetrics(t *testing.T) {
 	if status != 200 || strings.Contains(before, "made") || strings.Contains(before, "ann") || strings.Contains(before, "127.0.0.1") || strings.Contains(before, o.dir) {
 		t.Errorf("%d %s", status, before)
 	}
-	if _, err := exec.LookPath("promtool"); err == nil { // Debian's prometheus has it
+	if _, err := exec.LookPath("promtool"); err != nil {
+		t.Log("promtool is missing (Debian's package prometheus has it): it did not check the metrics")
+	} else {
 		check := exec.CommandContext(t.Context(), "promtool", "check", "metrics")
 		check.Stdin = strings.NewReader(before)
 		if said, err := check.CombinedOutput(); err != nil {
