@@ -64,7 +64,7 @@ type Config struct {
 	Logging          Logging                      `yaml:"logging"`
 	Audit            audit.Settings               `yaml:"audit"`
 	Store            store.Settings               `yaml:"store" template:"-"`
-	Telemetry        telemetry.Settings           `yaml:"telemetry"`
+	Telemetry        telemetry.Settings           `yaml:"telemetry" template:"-"`
 	Users            map[string]User              `yaml:"users"`
 	Compliance       Compliance                   `yaml:"compliance"`
 
@@ -88,7 +88,7 @@ type Server struct {
 	WebsiteURL     string             `yaml:"website_url" format:"server_url"`
 	User           string             `yaml:"user"`
 	HTTP           string             `yaml:"http" format:"listen"`
-	Diagnostics    string             `yaml:"diagnostics" format:"listen"`
+	Diagnostics    string             `yaml:"diagnostics" format:"listen" template:"-"`
 	Path           string             `yaml:"path" format:"endpoint"`
 	TLS            TLS                `yaml:"tls"`
 	Tokens         []server.Token     `yaml:"tokens"`

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -34,6 +35,15 @@ func (l *Loaded) Policy() sandbox.Policy {
 	own(l.Audit.File, "the audit", true)
 	own(l.Audit.Key, "the key of the audit", true)
 	own(l.Telemetry.OTLP.HeadersFile, "the headers for the collector", true)
+	for _, k := range l.Server.Keys {
+		own(k.File, "a key of the replicas", true)
+	}
+	own(l.Store.Password, "the password of the store", true)
+	own(l.Store.CA, "who vouches for the store", false)
+	for _, k := range append(slices.Collect(maps.Values(InPods(l))), l.Sandbox.Kubernetes) {
+		own(k.TLS.Key, "the key for pods", true)
+		own(k.API.TokenFile, "the token of the cluster", true)
+	}
 	own(l.stateDirectory(), "the state directory", true)
 	if user := userState(); user != l.stateDirectory() {
 		own(user, "the state directory", true) // has what is trusted

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/keyring"
+	"github.com/toolserver/toolserver/osfile"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/server"
 )
@@ -51,13 +52,9 @@ func (l *Loaded) ClientCAs() (*x509.CertPool, error) {
 	if l.Server.TLS.ClientCA == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(l.Server.TLS.ClientCA)
+	pool, err := osfile.Authorities(l.Server.TLS.ClientCA)
 	if err != nil {
 		return nil, l.Mistake("server.tls.client_ca", "%v", err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, l.Mistake("server.tls.client_ca", "%s has no certificate in PEM", l.Server.TLS.ClientCA)
 	}
 	return pool, nil
 }

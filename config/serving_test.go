@@ -3,10 +3,12 @@ package config_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/sandbox"
 )
 
 // TestServing has an address, origin, host or path that nobody could reach, each with what
@@ -143,6 +145,21 @@ func TestHomeDirectory(t *testing.T) {
 	} {
 		if _, err := config.Load(config.Overrides{Directories: []string{given}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", given, err)
+		}
+	}
+}
+
+// TestOwnFiles keeps from tools what replicas and pods are known by.
+func TestOwnFiles(t *testing.T) {
+	l, err := load(t, "server: {keys: [{id: k1, file: k1.key}]}\nstore: {url: 'redis://h', password_file: store.pw}\n"+
+		"sandbox: {driver: kubernetes, kubernetes: {namespace: n, warm_pool: p, tls: {ca: ca.crt, cert: c.crt, key: pods.key}}}\nprofiles: [{name: a}]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := l.Policy().Own
+	for _, name := range []string{"k1.key", "store.pw", "pods.key"} {
+		if !slices.ContainsFunc(own, func(f sandbox.OwnFile) bool { return filepath.Base(f.Path) == name && f.Secret }) {
+			t.Errorf("%s may be read", name)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestTemplateUncommented(t *testing.T) {
 	if count < 70 {
 		t.Errorf("only %d keys in\n%s", count, text)
 	}
-	if n := len(lines); n > 310 {
+	if n := len(lines); n > 300 {
 		t.Errorf("%d lines", n)
 	}
 	dir := t.TempDir()

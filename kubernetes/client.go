@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +14,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // inCluster has what a pod needs to speak with the API server of its cluster.
@@ -47,7 +48,7 @@ func newClient(s Settings) (*client, error) {
 	var err error
 	if ca != "" {
 		t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-		t.TLSClientConfig.RootCAs, err = authorities(ca)
+		t.TLSClientConfig.RootCAs, err = osfile.Authorities(ca)
 	}
 	return &client{strings.TrimSuffix(base, "/"), s.Namespace, cmp.Or(s.API.TokenFile, inCluster+"token"), http.Client{Transport: t}}, err
 }
@@ -56,16 +57,6 @@ func newClient(s Settings) (*client, error) {
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d := net.Dialer{Timeout: 5 * time.Second, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3}}
 	return d.DialContext(ctx, network, address)
-}
-
-// authorities reads the certificates of a file.
-func authorities(file string) (*x509.CertPool, error) {
-	pool := x509.NewCertPool()
-	text, err := os.ReadFile(file)
-	if err == nil && !pool.AppendCertsFromPEM(text) {
-		err = fmt.Errorf("%s has no certificate in PEM", file)
-	}
-	return pool, err
 }
 
 // Error is an answer of the API server that is no success. Its text says what an operator can do.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // Workspace is that of one principal. It is a [http.RoundTripper] to its pod.
@@ -186,7 +188,7 @@ func (w *Workspaces) tls() *tls.Config {
 	if t.Cert == "" {
 		return nil
 	}
-	pool, err := authorities(t.CA)
+	pool, err := osfile.Authorities(t.CA)
 	if err != nil { // then it vouches for nobody
 		w.log.Error("sandbox.kubernetes.tls.ca cannot be used", zap.Error(err))
 	}

@@ -3,6 +3,7 @@
 package osfile
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -146,4 +147,14 @@ func OpenSame(dir Dir, name string, flags int, before fs.FileInfo) (*os.File, In
 		return nil, Info{}, errors.Join(err, f.Close())
 	}
 	return f, OfOpen(f, after), nil
+}
+
+// Authorities reads the certificates of a file in PEM, which vouch for others.
+func Authorities(file string) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	text, err := os.ReadFile(file)
+	if err == nil && !pool.AppendCertsFromPEM(text) {
+		err = fmt.Errorf("%s has no certificate in PEM", file)
+	}
+	return pool, err
 }

@@ -114,40 +114,26 @@ func (p *peer) Supports(method string) bool {
 	if elicits := method == call.AskElicitation || method == call.AskURL; elicits && settled.version < mcp.ProtocolVersion20250618 {
 		return false // whatever it declares, there is no such request
 	}
-	return settled.asks&askBit(method) != 0
+	return settled.asks.has(method)
 }
 
-// asks are what a client with a session can be asked.
+// asks are what a client with a session can be asked: bits in the order of askable.
 type asks byte
 
-// The bits of asks. They are part of passports: their values stay.
-const (
-	asksForms asks = 1 << iota
-	asksURLs
-	asksSampling
-	asksRoots
-)
+// askable are methods. Their order is part of passports: it stays.
+var askable = [...]string{call.AskElicitation, call.AskURL, call.AskSampling, call.AskRoots}
 
-// askBit returns the bit of a method.
-func askBit(method string) asks {
-	switch method {
-	case call.AskElicitation:
-		return asksForms
-	case call.AskURL:
-		return asksURLs
-	case call.AskSampling:
-		return asksSampling
-	case call.AskRoots:
-		return asksRoots
-	}
-	return 0
+// has reports whether a method is among them.
+func (a asks) has(method string) bool {
+	i := slices.Index(askable[:], method)
+	return i >= 0 && a&(1<<i) != 0
 }
 
 // readAsks returns what the capabilities of a client say that it can be asked.
 func readAsks(capabilities json.RawMessage) (all asks) {
-	for _, method := range []string{call.AskElicitation, call.AskURL, call.AskSampling, call.AskRoots} {
+	for i, method := range askable {
 		if canAsk(capabilities, method) {
-			all |= askBit(method)
+			all |= 1 << i
 		}
 	}
 	return all

@@ -4,12 +4,15 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/valkey-io/valkey-go"
 )
 
 // Times of the messages between replicas.
@@ -17,7 +20,8 @@ const (
 	beatEvery  = 5 * time.Second
 	goneAfter  = 3 * beatEvery // a replica that was not heard of for that long has ended
 	maxDelay   = time.Minute   // a message that is older is not taken
-	maxServing = 64            // messages at a time; more are dropped, and who asks is not answered
+	maxServing = 1024          // messages at a time, some of which wait for jobs; more are dropped, and who asks is not answered
+	maxAnswers = 64            // to a question
 	everybody  = "ts:replicas"
 )
 
@@ -28,7 +32,7 @@ type Peers struct {
 	Version func() string
 	Differs func(replica, version string)
 
-	store   *Store // nil until it is started with others
+	store   *Store
 	name    string // of this process among the replicas
 	port    int    // at which it serves
 	others  atomic.Int32
@@ -110,7 +114,7 @@ func (p *Peers) Alive(ctx context.Context, name string) (lives bool, err error) 
 // Address returns the host and port at which a process among the replicas serves; empty if it is gone. The error says that nobody knows.
 func (p *Peers) Address(ctx context.Context, name string) (address string, err error) {
 	var sealed []byte
-	if p.store == nil {
+	if !p.store.Shared() {
 		return "", nil
 	}
 	err = p.store.try(ctx, slow, func(ctx context.Context) (err error) {
@@ -132,10 +136,15 @@ func (p *Peers) Replicas() int { return int(p.others.Load()) + 1 }
 func (p *Peers) listen() {
 	s := p.store
 	for s.ctx.Err() == nil {
-		_ = s.remote.receive(s.ctx, []string{everybody, everybody + ":" + p.name}, p.take)
+		pause := probePause
+		err := s.remote.receive(s.ctx, []string{everybody, everybody + ":" + p.name}, p.take)
+		if _, refused := valkey.IsValkeyErr(err); refused && s.Changed != nil { // others cannot tell this one anything: no probe finds that
+			s.Changed(fmt.Errorf("messages of other replicas are not received: %w", err))
+			pause = maxDelay
+		}
 		select {
 		case <-s.ctx.Done():
-		case <-time.After(probePause):
+		case <-time.After(pause):
 		}
 	}
 }
@@ -224,16 +233,16 @@ func (p *Peers) send(ctx context.Context, to string, m message) (received int) {
 
 // Tell says something to one replica, or to all others if to is empty, and reports whether any got it. It does nothing for a server that is alone.
 func (p *Peers) Tell(to, kind string, body []byte) bool {
-	return p.store != nil && p.send(p.store.ctx, to, message{Kind: kind, Body: body}) > 0
+	return p.store.Shared() && p.send(p.store.ctx, to, message{Kind: kind, Body: body}) > 0
 }
 
 // Ask asks one replica, or all others if to is empty, and returns their answers. Who does not answer before ctx ends is left out.
 func (p *Peers) Ask(ctx context.Context, to, kind string, body []byte) (answers [][]byte) {
-	if p.store == nil {
+	if !p.store.Shared() {
 		return nil
 	}
 	m := message{Kind: kind, ID: rand.Text(), Body: body}
-	waiting := make(chan []byte, maxServing)
+	waiting := make(chan []byte, maxAnswers)
 	p.mu.Lock()
 	p.waiting[m.ID] = waiting
 	p.mu.Unlock()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	"github.com/valkey-io/valkey-go"
+
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // server is Valkey, or another server that speaks RESP. It is safe for concurrent use.
@@ -58,18 +59,12 @@ func (o Settings) parse() (valkey.ClientOption, error) {
 		option.Password = strings.TrimSpace(string(text))
 	}
 	if o.CA != "" {
-		text, err := os.ReadFile(o.CA)
-		if err != nil {
+		if option.TLSConfig == nil {
+			return option, errors.New("ca_file is for addresses with rediss://")
+		}
+		if option.TLSConfig.RootCAs, err = osfile.Authorities(o.CA); err != nil {
 			return option, err
 		}
-		pool := x509.NewCertPool()
-		switch {
-		case option.TLSConfig == nil:
-			return option, errors.New("ca_file is for addresses with rediss://")
-		case !pool.AppendCertsFromPEM(text):
-			return option, fmt.Errorf("%s has no certificate in PEM", o.CA)
-		}
-		option.TLSConfig.RootCAs = pool
 	}
 	if option.TLSConfig != nil {
 		option.TLSConfig.MinVersion = tls.VersionTLS12
@@ -208,14 +203,11 @@ func (v *server) add(ctx context.Context, key string, n int64, ttl time.Duration
 	return answers[0].AsInt64()
 }
 
-// putField puts one value of a set, which is gone some time after the last was put; nil takes it away.
+// putField puts one value of a set, which is gone some time after the last was put.
 func (v *server) putField(ctx context.Context, key, field string, value []byte, ttl time.Duration) error {
 	c, err := v.connected()
 	if err != nil {
 		return err
-	}
-	if value == nil {
-		return c.Do(ctx, c.B().Hdel().Key(key).Field(field).Build()).Error()
 	}
 	answers := c.DoMulti(ctx, c.B().Hset().Key(key).FieldValue().FieldValue(field, valkey.BinaryString(value)).Build(),
 		c.B().Pexpire().Key(key).Milliseconds(ttl.Milliseconds()).Build())

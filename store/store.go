@@ -61,9 +61,10 @@ type Store struct {
 	Changed func(error)
 	Asked   func(took time.Duration, err error)
 
+	started  atomic.Bool // with other replicas
 	settings Settings
 	memory   memory
-	remote   *server // nil for a server that is alone
+	remote   *server // of one that was started
 	ring     atomic.Pointer[keyring.Ring]
 
 	failed atomic.Int32 // in a row
@@ -79,6 +80,7 @@ type Store struct {
 // New returns a store in memory, with a key of its own.
 func New() *Store {
 	s := &Store{}
+	s.Peers.store = s
 	s.ring.Store(keyring.Own())
 	return s
 }
@@ -90,7 +92,7 @@ func (s *Store) Keys() *keyring.Ring { return s.ring.Load() }
 func (s *Store) UseKeys(keys *keyring.Ring) { s.ring.Store(keys) }
 
 // Shared reports whether other replicas share the store.
-func (s *Store) Shared() bool { return s.remote != nil }
+func (s *Store) Shared() bool { return s.started.Load() }
 
 // NewHandle returns a name for something that is kept for an owner, which other replicas with the same keys can tell whose it is.
 func (s *Store) NewHandle(owner string) string {
@@ -113,7 +115,7 @@ func (s *Store) Whereabouts(owner, handle string, kept time.Duration) string {
 		return "it was made " + h.Made.UTC().Format("2006-01-02 15:04") + " UTC and has expired"
 	case h.Replica == keyring.ReplicaTag(s.name):
 		return "it was dropped for newer ones"
-	case s.remote == nil:
+	case !s.Shared():
 		return "another replica of this server has it, and they share no store"
 	case s.down.Load():
 		return "another replica of this server has it, and what they share cannot be reached at the moment"
@@ -125,12 +127,12 @@ func (s *Store) Whereabouts(owner, handle string, kept time.Duration) string {
 func (s *Store) Name() string { return s.name }
 
 // Reached reports whether the server of the store was reached since the start; true for a server that is alone.
-func (s *Store) Reached() bool { return s.remote == nil || s.remote.client.Load() != nil }
+func (s *Store) Reached() bool { return !s.Shared() || s.remote.client.Load() != nil }
 
 // State says how the store is: "" for one in memory, "ok", or why it cannot be reached.
 func (s *Store) State() string {
 	switch {
-	case s.remote == nil:
+	case !s.Shared():
 		return ""
 	case s.down.Load():
 		return (*s.why.Load()).Error()
@@ -159,11 +161,11 @@ func (s *Store) Start(settings Settings, name string, port int) (stop func(), er
 	s.settings, s.port = settings, port
 	s.remote = newServer(option)
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.Peers.store, s.serving, s.waiting = s, make(chan struct{}, maxServing), map[string]chan []byte{}
-	s.differ = map[string]difference{}
+	s.serving, s.waiting, s.differ = make(chan struct{}, maxServing), map[string]chan []byte{}, map[string]difference{}
 	if err := s.remote.probe(s.ctx, slow); err != nil {
 		s.fails(err)
 	}
+	s.started.Store(true) // other goroutines may have asked before
 	s.work.Go(s.listen)
 	s.work.Go(func() {
 		ticker := time.NewTicker(beatEvery)
@@ -252,7 +254,7 @@ func (s *Store) falls(err error) bool { return err != nil && s.settings.OnFailur
 
 // Once reports whether nobody has asked for the same name of an owner before, for a time. It is how something that may be done once is done once.
 func (s *Store) Once(ctx context.Context, owner, name string, ttl time.Duration) (first bool, err error) {
-	if s.remote != nil {
+	if s.Shared() {
 		err = s.try(ctx, quick, func(ctx context.Context) (err error) {
 			first, err = s.remote.once(ctx, key(owner, name), ttl)
 			return err
@@ -267,7 +269,7 @@ func (s *Store) Once(ctx context.Context, owner, name string, ttl time.Duration)
 // Mark notes something of an owner for a time, here and for the other replicas.
 func (s *Store) Mark(ctx context.Context, owner, name string, ttl time.Duration) {
 	k, now := key(owner, name), time.Now()
-	if s.remote != nil {
+	if s.Shared() {
 		_ = s.try(ctx, quick, func(ctx context.Context) error {
 			return s.remote.put(ctx, k, now.AppendFormat(nil, time.RFC3339Nano), ttl)
 		}) // the log says so
@@ -278,7 +280,7 @@ func (s *Store) Mark(ctx context.Context, owner, name string, ttl time.Duration)
 // Marked returns when that was noted last by a replica; zero if it was not. The error says that it is not known.
 func (s *Store) Marked(ctx context.Context, owner, name string) (at time.Time, err error) {
 	k := key(owner, name)
-	if at = s.memory.marked(k); !at.IsZero() || s.remote == nil {
+	if at = s.memory.marked(k); !at.IsZero() || !s.Shared() {
 		return at, nil
 	}
 	err = s.try(ctx, quick, func(ctx context.Context) error {
@@ -295,7 +297,7 @@ func (s *Store) Marked(ctx context.Context, owner, name string) (at time.Time, e
 // Put keeps a value of an owner for a time, where other replicas find it; nowhere if this one is alone. Nobody can read it in the store.
 func (s *Store) Put(ctx context.Context, owner, name string, value []byte, ttl time.Duration) error {
 	switch {
-	case s.remote == nil:
+	case !s.Shared():
 		return nil
 	case len(value) > MaxValue:
 		return fmt.Errorf("%d bytes are more than other replicas can have, which is %d", len(value), MaxValue)
@@ -310,7 +312,7 @@ func (s *Store) Put(ctx context.Context, owner, name string, value []byte, ttl t
 
 // Get returns a value that a replica has put; nil if there is none.
 func (s *Store) Get(ctx context.Context, owner, name string) (value []byte, err error) {
-	if s.remote == nil {
+	if !s.Shared() {
 		return nil, nil
 	}
 	k := key(owner, name)
@@ -326,7 +328,7 @@ func (s *Store) Get(ctx context.Context, owner, name string) (value []byte, err 
 
 // Add adds to a number of an owner and returns the sum of all replicas. Ok is false for a server that is alone, or if the sum is not known.
 func (s *Store) Add(ctx context.Context, owner, name string, n int64, ttl time.Duration) (sum int64, ok bool) {
-	if s.remote == nil {
+	if !s.Shared() {
 		return 0, false
 	}
 	err := s.try(ctx, slow, func(ctx context.Context) (err error) {
@@ -363,7 +365,7 @@ func (s *Store) lease(owner string, limit int) *lease {
 // Take takes one of what a bucket of an owner has, which holds limit and is filled again in a minute. If there is none, it returns when there
 // will be. The error says that nobody knows.
 func (s *Store) Take(ctx context.Context, owner string, limit int, now time.Time) (wait time.Duration, err error) {
-	if s.remote == nil {
+	if !s.Shared() {
 		return s.memory.takeOne(owner, limit, now), nil
 	}
 	l := s.lease(owner, limit)
@@ -398,7 +400,7 @@ func (s *Store) Take(ctx context.Context, owner string, limit int, now time.Time
 
 // Left returns about how many a bucket of an owner has.
 func (s *Store) Left(owner string, limit int) float64 {
-	if s.remote == nil {
+	if !s.Shared() {
 		return s.memory.left(owner, limit)
 	}
 	l := s.lease(owner, limit)
@@ -407,21 +409,19 @@ func (s *Store) Left(owner string, limit int) float64 {
 	return float64(min(limit, l.held+l.left))
 }
 
-// PutField puts a value of this replica into a set of an owner, for a time; nil takes it away.
+// PutField puts a value of this replica into a set of an owner, for a time.
 func (s *Store) PutField(ctx context.Context, owner, set string, value []byte, ttl time.Duration) error {
-	if s.remote == nil {
+	if !s.Shared() {
 		return nil
 	}
 	k := key(owner, set)
-	if value != nil {
-		value = s.Keys().SealBytes(k+s.name, value)
-	}
-	return s.try(ctx, quick, func(ctx context.Context) error { return s.remote.putField(ctx, k, s.name, value, ttl) })
+	sealed := s.Keys().SealBytes(k+s.name, value)
+	return s.try(ctx, quick, func(ctx context.Context) error { return s.remote.putField(ctx, k, s.name, sealed, ttl) })
 }
 
 // Fields returns the values of a set, by replica. Those that cannot be opened are left out.
 func (s *Store) Fields(ctx context.Context, owner, set string) (values map[string][]byte, err error) {
-	if s.remote == nil {
+	if !s.Shared() {
 		return nil, nil
 	}
 	k, sealed := key(owner, set), map[string]string{}

@@ -1,7 +1,10 @@
 package store
 
 import (
+	"errors"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,6 +63,38 @@ func TestMemory(t *testing.T) {
 			t.Error("somebody is there")
 		}
 	})
+}
+
+// TestUnreachable has a server go by itself, or refuse, while nothing answers at the address of its store, of which others ask while it starts.
+func TestUnreachable(t *testing.T) {
+	for policy, refuses := range map[string]bool{Local: false, Refuse: true} {
+		s, ctx := New(), t.Context()
+		var told atomic.Int32
+		s.Changed = func(error) { told.Add(1) }
+		var asking sync.WaitGroup
+		asking.Go(func() {
+			for range 1000 {
+				s.Tell("", "x", nil)
+			}
+		})
+		stop, err := s.Start(Settings{URL: "redis://127.0.0.1:1", OnFailure: policy}, "", 0)
+		if err != nil || !s.Shared() || s.Reached() || s.State() == "ok" || told.Load() != 1 {
+			t.Errorf("%v, %s, told %d times", err, s.State(), told.Load())
+		}
+		asking.Wait()
+		for i, want := range []bool{true, false} {
+			if first, err := s.Once(ctx, "ann", "x", time.Minute); (err != nil) != refuses || first != (want && !refuses) {
+				t.Errorf("%s %d: %v, %v", policy, i, first, err)
+			}
+		}
+		if _, err := s.Take(ctx, "ann", 60, time.Now()); errors.Is(err, ErrUnavailable) != refuses {
+			t.Error(policy, err)
+		}
+		if err := s.Put(ctx, "ann", "x", nil, time.Minute); !errors.Is(err, ErrUnavailable) {
+			t.Error(err)
+		}
+		stop()
+	}
 }
 
 // TestMarksBounded has who marks most lose theirs.

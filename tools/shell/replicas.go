@@ -73,8 +73,10 @@ func otherJobs(ctx context.Context, session string) (all []otherJob, err error) 
 		if err != nil {
 			return nil, err
 		}
-		if now := askJobs(ctx, replica, jobsQuestion{Session: session}); now != nil {
-			entries = now.Jobs
+		if lives {
+			if now := askJobs(ctx, replica, jobsQuestion{Session: session}); now != nil {
+				entries = now.Jobs
+			}
 		}
 		for _, e := range entries {
 			if !lives && e.State == "running" {
