@@ -113,11 +113,11 @@ func declared(t *testing.T) (names []string) {
 
 // TestReport checks that the times of all steps are printed where one fails.
 func TestReport(t *testing.T) {
-	out, err := exec.Command("bash", "-c", `. ./run; step first true; step second false; step third sh -c 'exit 0'`).CombinedOutput()
+	out, err := exec.Command("bash", "-c", `. ./run; step first true; step second sh -c 'echo because; false'; step third sh -c 'exit 0'`).CombinedOutput()
 	if _, ran := err.(*exec.ExitError); !ran {
 		t.Skipf("no bash here: %v", err)
 	}
-	for _, want := range []string{" s  first\n", " s  second, FAILED\n", " s  third\n", " s  together\n", "failed: second\n"} {
+	for _, want := range []string{" s  first\n", " s  second, FAILED\n", " s  third\n", " s  together\n", "== the end of second\nbecause\n\n", "failed: second\n"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("does not say %q: %s", want, out)
 		}

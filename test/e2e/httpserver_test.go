@@ -7,10 +7,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -47,9 +51,38 @@ func launchHTTP(t *testing.T, env []string, bin string, args ...string) *httpSer
 	})
 	s.scheme, s.address, _ = strings.Cut(strings.TrimSuffix(s.url, "/mcp"), "://")
 	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		return &tellingConn{Conn: c}, err
+	}
 	s.client = &http.Client{Transport: transport, Timeout: 2 * patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	t.Cleanup(transport.CloseIdleConnections)
 	return s
+}
+
+// tellingConn tells when a short request is on its way, which httptrace's WroteRequest
+// does not: it is called while the request may still be in the client's buffer.
+type tellingConn struct {
+	net.Conn
+	wrote atomic.Pointer[func()] // called after the next write
+}
+
+// onWrite returns a context whose request closes wrote when it has been written.
+func onWrite(ctx context.Context, wrote chan struct{}) context.Context {
+	tell := sync.OnceFunc(func() { close(wrote) }) // a request can be sent again
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		if c, ok := got.Conn.(*tellingConn); ok {
+			c.wrote.Store(&tell)
+		}
+	}})
+}
+
+func (c *tellingConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if wrote := c.wrote.Swap(nil); wrote != nil {
+		(*wrote)()
+	}
+	return n, err
 }
 
 // httpConfig writes a configuration whose working directory is dir, and returns

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"os"
 	"os/exec"
@@ -316,7 +315,7 @@ func (c *client) send(t *testing.T, id, msg string) *sent {
 		return s
 	}
 	ctx, hangUp := context.WithCancel(t.Context())
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(s.wrote) }})
+	ctx = onWrite(ctx, s.wrote)
 	s.hangUp = hangUp
 	header := c.peer.headers(msg, nil)
 	go func() {
