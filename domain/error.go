@@ -84,7 +84,7 @@ func (e *Error) Envelope() any {
 		}
 		return e.RawData
 	}
-	m := map[string]any{"error_type": e.Code.Type()}
+	m := map[string]any{"error_type": e.Type()}
 	if e.Tool != "" {
 		m["tool"] = e.Tool
 	}
@@ -231,9 +231,27 @@ func InvalidArguments(tool string, err error) *Error {
 	return e
 }
 
-// Canceled returns the error of a call whose caller canceled it.
+// ErrOperator is the cause of the context of a call that the operator of the server has canceled.
+var ErrOperator = errors.New("canceled by the operator")
+
+// typeOperator is the error type of such a call.
+const typeOperator = "canceled_by_operator"
+
+// Canceled returns the error of a call that its caller canceled, or the operator.
 func Canceled(name string, ctx context.Context) *Error {
-	return &Error{Code: CodeExecutionFailed, Message: name + " was canceled", Err: context.Cause(ctx), Hint: "Call it again if its result is still wanted."}
+	e := &Error{Code: CodeExecutionFailed, Message: name + " was canceled", Err: context.Cause(ctx), Hint: "Call it again if its result is still wanted."}
+	if e.Err == ErrOperator {
+		e.Message, e.Hint = name+" was "+ErrOperator.Error(), "Do not call it again unless the user wants that; whether it had an effect is unknown."
+	}
+	return e
+}
+
+// Type returns the error type of the error.
+func (e *Error) Type() string {
+	if e.Err == ErrOperator {
+		return typeOperator
+	}
+	return e.Code.Type()
 }
 
 // MaxErrorText bounds the message of an error.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -147,6 +148,17 @@ func OpenSame(dir Dir, name string, flags int, before fs.FileInfo) (*os.File, In
 		return nil, Info{}, errors.Join(err, f.Close())
 	}
 	return f, OfOpen(f, after), nil
+}
+
+// Runs reports whether a process runs, which may be another one that has the number now.
+func Runs(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer p.Release()
+	err = p.Signal(syscall.Signal(0))
+	return err == nil || errors.Is(err, fs.ErrPermission) || runtime.GOOS == "windows"
 }
 
 // Authorities reads the certificates of a file in PEM, which vouch for others.

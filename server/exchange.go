@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
@@ -36,6 +37,7 @@ type incoming struct {
 	who     caller
 	out     sink
 	op      *telemetry.Operation // observes it; nil if nobody does
+	begun   time.Time            // when it was taken in
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -77,7 +79,7 @@ func (s *Server) open(ctx context.Context, ses *session, who caller, msg *messag
 		}
 		return nil
 	}
-	x := &exchange{incoming: incoming{message: msg, server: s, session: ses, who: who, out: out}}
+	x := &exchange{incoming: incoming{message: msg, server: s, session: ses, who: who, out: out, begun: time.Now()}}
 	x.peer.incoming = &x.incoming
 	x.observe()
 	if msg.method == mcp.MethodToolsCall && msg.meta.modern && x.uses(extensionTasks) {

@@ -2,17 +2,26 @@ package server
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/telemetry"
+	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
 // This file is where requests are observed, each from observe to observed, and what operators see of that.
@@ -114,4 +123,156 @@ func (x *exchange) observed(err error) {
 		errorType = "tool_error"
 	}
 	x.op.End(protocol, errorType)
+}
+
+// Call is a request of a client that is in flight, or a call that goes on as a task after its answer.
+type Call struct {
+	ID        string    `json:"id"` // for [Activity.Cancel]; it stays when a request becomes a task
+	Method    string    `json:"method"`
+	Tool      string    `json:"tool,omitempty"` // or the name of a prompt, or a URI
+	Principal string    `json:"principal"`      // its ID
+	Session   string    `json:"session,omitempty"`
+	Client    string    `json:"client,omitempty"` // name and version, as it says
+	Started   time.Time `json:"started"`
+	Task      bool      `json:"task,omitempty"`
+}
+
+// Client is one that is connected or, without a session, was heard of within the last hour.
+type Client struct {
+	Name       string    `json:"name"`
+	Version    string    `json:"version,omitempty"`
+	Protocol   string    `json:"protocol"`
+	Principal  string    `json:"principal"`
+	Session    string    `json:"session,omitempty"`
+	Extensions []string  `json:"extensions,omitempty"` // that it declares
+	Since      time.Time `json:"since"`
+	Seen       time.Time `json:"seen"`
+	InFlight   int       `json:"in_flight"`
+}
+
+// metClient is a client without a session.
+type metClient struct {
+	Client
+	seen atomic.Int64 // nanoseconds
+}
+
+// maxDeclared bounds the extensions of a client that are kept.
+const maxDeclared = 16
+
+// readExtensions returns the extensions that capabilities declare.
+func readExtensions(capabilities json.RawMessage) (all []string) {
+	_ = rawjson.Object(rawjson.Member(capabilities, "extensions"), func(name, _ []byte) error {
+		if len(all) < maxDeclared {
+			all = append(all, brief.Name(string(name)))
+		}
+		return nil
+	})
+	return all
+}
+
+// clientOf returns what is shown of a client, which names itself with its version if it has one.
+func clientOf(name, protocol string, extensions []string, ses *session, since time.Time) Client {
+	c := Client{Name: name, Protocol: protocol, Principal: ses.owner, Session: ses.id, Extensions: extensions, Since: since}
+	if i := strings.LastIndexByte(name, ' '); i > 0 && strings.ContainsAny(name[i:], "0123456789") {
+		c.Name, c.Version = name[:i], name[i+1:]
+	}
+	return c
+}
+
+// Activity is what a server does now. Who looks walks what is there for other purposes: requests have no cost of it.
+type Activity struct{ Server *Server }
+
+// sessions returns those that there are, of single requests as well.
+func (a Activity) sessions() (all []*session) {
+	if one := a.Server.stdio.Load(); one != nil {
+		all = append(all, one)
+	}
+	if http := a.Server.sessions.Load(); http != nil {
+		http.mu.Lock()
+		defer http.mu.Unlock()
+		all = slices.AppendSeq(slices.AppendSeq(all, maps.Values(http.byID)), maps.Keys(http.single))
+	}
+	return all
+}
+
+// shown returns a request as it is shown. The caller sees to it that it is not answered yet, or is a task: what it was parsed from may be
+// used for another one.
+func (x *exchange) shown() Call {
+	id := fmt.Sprintf("%x-%x", x.begun.UnixNano(), crc32.ChecksumIEEE(fmt.Appendf(nil, "%p", x)))
+	return Call{ID: id, Method: brief.Name(x.Method), Principal: x.session.owner, Session: x.session.id,
+		Client: cmp.Or(x.meta.client, x.session.handshake().client), Started: x.begun}
+}
+
+// each calls do with what is in flight and what cancels it.
+func (a Activity) each(do func(c Call, cancel func(error))) {
+	for _, ses := range a.sessions() {
+		ses.mu.Lock()
+		for _, x := range ses.inFlight {
+			if x.method == mcp.MethodSubscriptionsListen {
+				continue // it goes on as long as its client is there
+			}
+			c := x.shown()
+			name, _ := rawjson.String(x.name)
+			uri, _ := rawjson.String(x.uri)
+			c.Tool = brief.Name(cmp.Or(name, uri))
+			do(c, x.cancel)
+		}
+		ses.mu.Unlock()
+	}
+	ts := a.Server.tasks
+	ts.mu.Lock()
+	live := slices.Collect(maps.Values(ts.live))
+	ts.mu.Unlock()
+	for _, t := range live {
+		c := t.x.shown()
+		c.Tool, c.Task = brief.Name(t.state.Tool), true
+		do(c, t.end)
+	}
+}
+
+// Calls returns what is in flight, the oldest first.
+func (a Activity) Calls() []Call {
+	all := map[string]Call{} // a request that becomes a task at this moment may be seen twice
+	a.each(func(c Call, _ func(error)) { all[c.ID] = c })
+	return slices.SortedFunc(maps.Values(all), func(x, y Call) int { return cmp.Or(x.Started.Compare(y.Started), cmp.Compare(x.ID, y.ID)) })
+}
+
+// Cancel cancels what is in flight under an ID: its caller is told that the operator did so.
+func (a Activity) Cancel(id string) error {
+	err := errors.New("it is not in flight any more")
+	a.each(func(c Call, cancel func(error)) {
+		if c.ID == id {
+			cancel(domain.ErrOperator)
+			err = nil
+		}
+	})
+	return err
+}
+
+// Clients returns the clients, the first to come first.
+func (a Activity) Clients() (all []Client) {
+	for _, ses := range a.sessions() {
+		h := ses.handshake()
+		if h.version == "" || ses.id == "" {
+			continue // it has not begun, or has no session
+		}
+		c := clientOf(h.client, h.version, h.extensions, ses, ses.begun)
+		ses.mu.Lock()
+		c.Seen, c.InFlight = ses.seen, len(ses.inFlight)
+		ses.mu.Unlock()
+		all = append(all, c)
+	}
+	calls := a.Calls()
+	for _, m := range a.Server.met.All() {
+		c := m.Client
+		c.Seen = time.Unix(0, m.seen.Load())
+		for _, x := range calls {
+			if x.Principal == c.Principal && x.Client == strings.TrimSpace(c.Name+" "+c.Version) {
+				c.InFlight++
+			}
+		}
+		all = append(all, c)
+	}
+	slices.SortStableFunc(all, func(x, y Client) int { return x.Since.Compare(y.Since) })
+	return all
 }

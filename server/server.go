@@ -71,10 +71,11 @@ type Server struct {
 	started  time.Time
 	keyless  rate.Sometimes
 	replicas replicas
-	met      share.Store[string, struct{}] // clients without a session
-	replays  share.Store[string, *replay]  // of responses, by session and stream
+	met      share.Store[string, *metClient] // clients without a session
+	replays  share.Store[string, *replay]    // of responses, by session and stream
 	pace     pace
 	sessions atomic.Pointer[sessions]       // over HTTP
+	stdio    atomic.Pointer[session]        // over stdio
 	held     *share.Pool                    // bytes of long messages in flight, by principal
 	requests *share.Pool                    // in flight, likewise
 	streams  *share.Pool                    // of changes that are open over HTTP, likewise
@@ -106,7 +107,7 @@ func New(exec *call.Executor, opts Options) *Server {
 	s := &Server{opts: opts, exec: exec, hub: hub{listeners: map[*listener]struct{}{}}, started: time.Now(), keyless: rate.Sometimes{Interval: time.Minute},
 		info:     jsonrpc.AppendValue(nil, mcp.Implementation{Name: opts.Info.Name, Version: opts.Info.Version}),
 		about:    jsonrpc.AppendValue(nil, opts.Info),
-		met:      share.Store[string, struct{}]{MaxEntries: maxMet, MaxAge: metTime, Renew: true},
+		met:      share.Store[string, *metClient]{MaxEntries: maxMet, MaxAge: metTime, Renew: true},
 		replays:  share.Store[string, *replay]{MaxSize: maxReplays, MaxAge: replayTime},
 		links:    share.Store[string, *link]{MaxEntries: maxTransfers, MaxAge: transferTime, Dropped: (*link).drop},
 		files:    share.Store[string, *transfer]{MaxEntries: maxTransfers, MaxSize: maxUploaded, MaxAge: transferTime, Dropped: (*transfer).drop},

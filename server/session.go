@@ -31,6 +31,7 @@ type session struct {
 	logLevel atomic.Int32 // the least level that is sent
 	changes  *listener    // nil of a single request
 
+	begun     time.Time              // zero of a single request
 	responses atomic.Int64           // names those that can be resumed
 	who       atomic.Pointer[caller] // made the last request, where replicas share sessions
 
@@ -42,6 +43,7 @@ type session struct {
 
 	mu       sync.Mutex
 	inFlight map[string]*exchange // by ID, see [jsonrpc.IDKey]
+	seen     time.Time            // when the last request began
 	ended    bool                 // requests are canceled
 	carrier  *stream              // carries changes to the client; nil if there is none
 	asked    int
@@ -53,6 +55,8 @@ type handshake struct {
 	version string
 	asks    asks
 	client  string // its name and version
+	// extensions are those that the client declares. A replica that goes on with the session does not know them.
+	extensions []string
 }
 
 // readClient returns the name and version of a client.
@@ -74,10 +78,13 @@ func (in *incoming) meet(protocol string) {
 	met := in.domain()
 	if in.meta.modern {
 		owner, client := met.Principal.ID, met.Client+" "+protocol
-		if _, known := s.met.Get(owner, client); known {
+		if known, ok := s.met.Get(owner, client); ok {
+			known.seen.Store(in.begun.UnixNano())
 			return
 		}
-		s.met.Put(owner, client, struct{}{}, 1)
+		first := &metClient{Client: clientOf(met.Client, protocol, readExtensions(in.meta.capabilities), in.session, in.begun)}
+		first.seen.Store(in.begun.UnixNano())
+		s.met.Put(owner, client, first, 1)
 	}
 	s.opts.Connected(met, protocol)
 }
@@ -94,6 +101,7 @@ func newSession(id, owner string) *session {
 // once the handshake is complete.
 func (s *Server) begin(id, owner string) *session {
 	ses := newSession(id, owner)
+	ses.begun = time.Now()
 	ses.changes = s.newListener(owner, func(change) bool { return ses.handshake().version != "" })
 	if s.exec.Store.Keys().Shared() {
 		ses.numberApart()
@@ -150,6 +158,7 @@ func (s *session) add(x *exchange, limit int) *jsonrpc.Error {
 	if limit > 0 && len(s.inFlight) >= limit {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%d requests are in flight already; wait for answers before sending more", limit)
 	}
+	s.seen = x.begun
 	if s.inFlight[string(key)] = x; s.ended {
 		x.cancel(errSessionEnded)
 	}
@@ -194,7 +203,7 @@ func (s *session) cancelAll(cause error) int {
 
 // completeHandshake notes what initialize has negotiated.
 func (s *session) completeHandshake(version string, capabilities json.RawMessage, client string) {
-	s.settled.Store(&handshake{version, readAsks(capabilities), client})
+	s.settled.Store(&handshake{version, readAsks(capabilities), client, readExtensions(capabilities)})
 }
 
 func (s *session) handshake() handshake { return *s.settled.Load() }
@@ -328,7 +337,7 @@ func (s *sessions) rebuild(ctx context.Context, token, owner string) (*session, 
 		return nil, busyWith("sessions")
 	}
 	ses := s.server.begin(id, owner)
-	ses.settled.Store(&handshake{p.Version, asks(p.Asks), p.Client})
+	ses.settled.Store(&handshake{version: p.Version, asks: asks(p.Asks), client: p.Client})
 	return ses, nil
 }
 

@@ -65,6 +65,7 @@ func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Princip
 		starts:  make(chan func(), max(1, s.opts.MaxInFlight)),
 	}
 	defer c.session.cancelAll(errSessionEnded)
+	s.stdio.Store(c.session)
 	c.watch = time.AfterFunc(time.Hour, c.detachIfSlow)
 	go c.read() // ends with the input
 	forwarding, stop := context.WithCancel(c.ctx)

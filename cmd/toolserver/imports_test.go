@@ -16,7 +16,7 @@ var levels = []string{
 	"cmd/toolserver/cli",
 	"cmd/toolserver/app",
 	"clients cmd/toolserver/logging",
-	"clients/edit cmd/toolserver/record",
+	"clients/edit cmd/toolserver/live cmd/toolserver/record",
 	"config",
 	"config/yamlconf config/yamledit identity",
 	"server",

@@ -129,7 +129,7 @@ func (c *Call) record(result *domain.ToolResult, failed *domain.Error, err error
 	rec.Duration = time.Since(rec.Start)
 	switch {
 	case failed != nil:
-		rec.Outcome, rec.Code, rec.ErrorType, rec.Err = "error", failed.Code, failed.Code.Type(), failed
+		rec.Outcome, rec.Code, rec.ErrorType, rec.Err = "error", failed.Code, failed.Type(), failed
 	case err != nil:
 		rec.Outcome = "input_required"
 	case result.IsError:

@@ -40,8 +40,10 @@ func (c *Call) run(ctx context.Context) (outcome, error) {
 		defer c.clock.stop()
 	}
 	out, err := c.recovered(ctx)
-	switch timedOut := context.Cause(ctx) == errTimeout; {
-	case timedOut && (err != nil || out.Tool.IsError):
+	switch cause := context.Cause(ctx); {
+	case cause == domain.ErrOperator && (err != nil || out.Tool.IsError):
+		return outcome{}, domain.Canceled(c.Name, ctx)
+	case cause == errTimeout && (err != nil || out.Tool.IsError):
 		if c.Tool == nil || out.Tool.SaysNothing() {
 			return outcome{}, c.overrun().failure()
 		}

@@ -79,6 +79,17 @@ func (s *Store[K, V]) Get(owner string, key K) (value V, ok bool) {
 	return e.value, true
 }
 
+// All returns the values of all owners, the oldest first.
+func (s *Store[K, V]) All() (all []V) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire()
+	for el := s.order.Front(); el != nil; el = el.Next() {
+		all = append(all, el.Value.(*storeEntry[K, V]).value)
+	}
+	return all
+}
+
 // Take returns the value that owner put under a key, and forgets it.
 func (s *Store[K, V]) Take(owner string, key K) (value V, ok bool) {
 	s.mu.Lock()

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,7 +45,7 @@ type journal struct {
 // keep has all that is logged recorded, too, by a program that has begun with a configuration. It returns what is to be
 // called when a call begins that may have an effect.
 func (j *journal) keep(cfg *config.Loaded, version string, started time.Time) (begun func(*call.Record) error) {
-	run := zap.String("run", strconv.FormatInt(started.UnixNano(), 36)+"-"+strconv.Itoa(os.Getpid()))
+	run := zap.String("run", runOf(started))
 	head := func() []zap.Field { // what holds for the entries of this process
 		if now := j.now.Load(); now != nil {
 			cfg = now.config

@@ -223,6 +223,7 @@ func (s *serving) overStdio(ctx context.Context) error {
 		fmt.Fprintln(s.Err, "toolserver: serving MCP on standard input; clients start this command themselves (see the README), and --http ADDRESS serves over HTTP")
 	}
 	defer context.AfterFunc(ctx, s.closeSignIns)()
+	defer s.show("stdio", "")()
 	err = s.server.ServeStdio(ctx, s.User, s.In, out)
 	s.Note("leave", s.User().ID, zap.String("session", server.StdioSession))
 	stop(nil)
@@ -303,6 +304,7 @@ func (s *serving) overHTTP(ctx context.Context) error {
 	living, ended := context.WithCancel(context.WithoutCancel(ctx))
 	defer ended()
 	go s.lives(living)
+	defer s.show("http", l.Addr().String())()
 	return s.server.ServeHTTP(ctx, l, server.HTTPOptions{
 		Path: cfg.Server.Path, PublicURL: cfg.Server.PublicURL, AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: cfg.Server.AllowedHosts,
 		AnyHost:    s.auth.required() || !server.IsLoopback(s.HTTP),

@@ -75,26 +75,13 @@ func noServer(a *app.App, name string) error {
 	return fmt.Errorf("there is no server %q in mcp_servers of the configuration; known: %s", brief.Name(name), cmp.Or(known, "none"))
 }
 
-// listed is a server in upstream list.
-type listed struct {
-	upstream.Report
-	Left []domain.Missing `json:"left_out,omitempty"`
-}
-
 // reports returns the reports on servers, with what of them is left out.
-func reports(a *app.App, waited time.Duration) (all []listed) {
-	missing := a.Executor().Registry.Catalog().Missing()
-	for _, r := range a.Servers.Reports(a.User()) {
-		if i := slices.IndexFunc(a.Servers.All(), func(s *upstream.Server) bool { return s.Server() == r.Name }); i >= 0 {
-			r.Reason = app.Why(&r, min(waited, a.Servers.All()[i].Timeout()))
+func reports(a *app.App, waited time.Duration) []app.Listed {
+	all := a.Servers.Listed(a.User())
+	for i, r := range all {
+		if at := slices.IndexFunc(a.Servers.All(), func(s *upstream.Server) bool { return s.Server() == r.Name }); at >= 0 {
+			all[i].Reason = app.Why(&r.Report, min(waited, a.Servers.All()[at].Timeout()))
 		}
-		l := listed{Report: r}
-		for _, m := range missing {
-			if m.Source == upstream.SourceName(r.Name) {
-				l.Left = append(l.Left, m)
-			}
-		}
-		all = append(all, l)
 	}
 	return all
 }
@@ -108,7 +95,7 @@ func upstreamList(g *globals) *cobra.Command {
 		a.Servers.Start(ctx, servers)
 		all := reports(a, limit)
 		if g.json {
-			return printJSON(g.std.Out, append([]listed{}, all...))
+			return printJSON(g.std.Out, append([]app.Listed{}, all...))
 		}
 		return printServers(g.std.Out, all)
 	}))
@@ -116,7 +103,7 @@ func upstreamList(g *globals) *cobra.Command {
 	return cmd
 }
 
-func printServers(w io.Writer, all []listed) error {
+func printServers(w io.Writer, all []app.Listed) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(w, "No servers are configured; toolserver upstream add NAME -- COMMAND adds one.")
 		return err
@@ -251,7 +238,7 @@ func upstreamTools(g *globals) *cobra.Command {
 
 func printServerTools(out io.Writer, a *app.App, s *upstream.Server, asJSON bool) error {
 	all := reports(a, s.Timeout())
-	l := all[slices.IndexFunc(all, func(l listed) bool { return l.Name == s.Server() })]
+	l := all[slices.IndexFunc(all, func(l app.Listed) bool { return l.Name == s.Server() })]
 	tools := []serverTool{}
 	for _, t := range a.Executor().Registry.Catalog().Tools() {
 		if t.Origin.Server == s.Server() {
@@ -264,7 +251,7 @@ func printServerTools(out io.Writer, a *app.App, s *upstream.Server, asJSON bool
 	}
 	if asJSON {
 		return cmp.Or(printJSON(out, struct {
-			listed
+			app.Listed
 			Tools []serverTool `json:"tools"`
 		}{l, tools}), failed)
 	}

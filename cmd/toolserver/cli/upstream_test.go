@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/domain"
 )
 
@@ -49,11 +50,11 @@ func TestAbout(t *testing.T) {
 func TestPrintedByOthers(t *testing.T) {
 	const evil = "x\x1b]0;title\x07\u202e"
 	var out bytes.Buffer
-	l := listed{}
+	l := app.Listed{}
 	l.Name, l.Reason, l.Problems = "u", evil, []string{evil}
 	l.Server = json.RawMessage(`{"name":"x\u001b[1m","version":"\u0007"}`)
 	l.Left = append(l.Left, domain.Missing{Kind: domain.KindTool, Name: evil, Reason: evil})
-	if err := printServers(&out, []listed{l}); err != nil {
+	if err := printServers(&out, []app.Listed{l}); err != nil {
 		t.Fatal(err)
 	}
 	if text := out.String(); strings.ContainsAny(text, "\x1b\x07\u202e") || strings.Count(text, `x\u001b`) != 5 {

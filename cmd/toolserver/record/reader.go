@@ -4,17 +4,15 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"io"
 	"io/fs"
 	"maps"
 	"os"
-	"runtime"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/toolserver/toolserver/domain"
+	"github.com/toolserver/toolserver/osfile"
 )
 
 // What entries are about that mean something to a [Reader]. Others are whatever the log says.
@@ -174,11 +172,5 @@ func (r *Reader) runs(run string) bool {
 			return false
 		}
 	}
-	p, err := os.FindProcess(head.PID)
-	if err != nil {
-		return false
-	}
-	defer p.Release()
-	err = p.Signal(syscall.Signal(0))
-	return err == nil || errors.Is(err, fs.ErrPermission) || runtime.GOOS == "windows"
+	return osfile.Runs(head.PID)
 }
