@@ -53,6 +53,7 @@ const (
 	Connect    = "connect"    // a client has begun a session
 	Leave      = "leave"      // it has ended
 	Revoked    = "revoked"    // a principal can no longer authenticate
+	Console    = "console"    // somebody has done something on the console
 	Begin      = "call.begin" // of a call that may have an effect
 	End        = "call.end"
 	Checkpoint = "checkpoint" // signed

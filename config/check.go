@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/nearest"
+	"github.com/toolserver/toolserver/identity"
 	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/sandbox/command"
 	"github.com/toolserver/toolserver/sandbox/netguard"
@@ -83,11 +84,31 @@ func (l *Loaded) check() error {
 	if tls := l.Server.TLS; tls.ClientCA != "" && tls.Cert == "" || tls.ClientCA == "" && tls.ClientAuth == "require" {
 		all = append(all, l.Mistake("server.tls", "clients can have certificates only where there are cert, key and client_ca"))
 	}
+	if key, problem := l.Console.problem(&l.Auth); problem != "" {
+		all = append(all, l.Mistake("console."+key, "%s", problem))
+	}
 	_, err := l.Tokens()
 	if e, ok := errors.AsType[*server.TokenError](err); ok {
 		all = append(all, l.Mistake(fmt.Sprintf("server.tokens[%d].%s", e.Index, e.Field), "%s", e.Problem))
 	}
 	return errors.Join(all...)
+}
+
+// problem says what is wrong with where the console is, and who may use it.
+func (c *Console) problem(auth *identity.Settings) (key, text string) {
+	signsIn := slices.ContainsFunc(auth.Issuers, func(i identity.Issuer) bool { return i.Browser.ClientID != "" })
+	switch {
+	case c.PublicURL == "" && len(c.Groups) > 0:
+		return "groups", "an issuer says who is in them, and people come back from it to console.public_url: set that, too"
+	case c.PublicURL == "" && c.HTTP != "" && !server.IsLoopback(c.HTTP):
+		return "http", "it is no address of loopback: set console.public_url, at which a proxy has the certificate, and console.groups"
+	case c.PublicURL == "":
+	case len(c.Groups) == 0:
+		return "groups", "name those who may use the console, or everybody could whom the issuer knows"
+	case !signsIn:
+		return "public_url", "people sign in at an issuer: set sign_in.client_id of one in auth.issuers"
+	}
+	return "", ""
 }
 
 func checkReachable(text string) error {

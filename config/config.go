@@ -65,6 +65,7 @@ type Config struct {
 	Audit            audit.Settings               `yaml:"audit"`
 	Store            store.Settings               `yaml:"store" template:"-"`
 	Telemetry        telemetry.Settings           `yaml:"telemetry" template:"-"`
+	Console          Console                      `yaml:"console" template:"-"`
 	Users            map[string]User              `yaml:"users"`
 	Compliance       Compliance                   `yaml:"compliance"`
 
@@ -172,6 +173,13 @@ type Logging struct {
 	Format string `yaml:"format" enum:"console|json"`
 	File   string `yaml:"file" path:"true"`
 	Record bool   `yaml:"record"`
+}
+
+// Console says where people look at what a server does that serves over HTTP, and who may.
+type Console struct {
+	HTTP      string   `yaml:"http" format:"listen"`
+	PublicURL string   `yaml:"public_url" format:"public_url"`
+	Groups    []string `yaml:"groups"`
 }
 
 // User is a user whom the configuration names.

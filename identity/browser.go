@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/oauth2"
+
+	"github.com/toolserver/toolserver/domain"
 )
 
 // Browser is the client by which people show a page of this server who they are, as the issuer knows it.
@@ -37,6 +39,16 @@ func (v *Verifier) Identify(principal string) *Identify {
 		return nil
 	}
 	return &Identify{v, from, principal, oauth2.GenerateVerifier(), oauth2.GenerateVerifier()}
+}
+
+// Anybody returns how somebody at a browser shows who they are, to the first issuer that can say it; nil if none can.
+func (v *Verifier) Anybody() *Identify {
+	for _, from := range v.issuers {
+		if from.Browser.ClientID != "" {
+			return &Identify{v, from, "", oauth2.GenerateVerifier(), oauth2.GenerateVerifier()}
+		}
+	}
+	return nil
 }
 
 // client returns the client that the issuer knows.
@@ -72,40 +84,46 @@ func (p *Identify) Begin(redirect, state string) (address string, err error) {
 
 // Finish reports whether the browser that came back with an answer is the principal's.
 func (p *Identify) Finish(redirect string, answer url.Values) (bool, error) {
+	who, err := p.Who(redirect, answer)
+	return err == nil && who.ID == p.principal, err
+}
+
+// Who returns whose the browser is that came back with an answer.
+func (p *Identify) Who(redirect string, answer url.Values) (who domain.Principal, err error) {
 	if said := answer.Get("iss"); said != "" && said != p.from.Issuer.Issuer { // RFC 9207
-		return false, errors.New("the answer is of another issuer")
+		return who, errors.New("the answer is of another issuer")
 	}
 	if answer.Get("code") == "" {
-		return false, fmt.Errorf("%s has not said who it is: %.100s", p.from.Issuer.Issuer, answer.Get("error"))
+		return who, fmt.Errorf("%s has not said who it is: %.100s", p.from.Issuer.Issuer, answer.Get("error"))
 	}
 	ctx, cancel := context.WithTimeout(p.v.ending, browserTime)
 	defer cancel()
 	c, err := p.client(ctx, redirect)
 	if err != nil {
-		return false, err
+		return who, err
 	}
 	u, _ := url.Parse(c.Endpoint.TokenURL) // is one
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: p.v.client(u).Transport})
 	got, err := c.Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(p.verifier))
 	if err != nil {
-		return false, fmt.Errorf("%s does not take its own code: %w", p.from.Issuer.Issuer, err)
+		return who, fmt.Errorf("%s does not take its own code: %w", p.from.Issuer.Issuer, err)
 	}
 	token, _ := got.Extra("id_token").(string)
 	if !compact(token) || len(token) > maxToken {
-		return false, errors.New("there is no ID token")
+		return who, errors.New("there is no ID token")
 	}
 	parsed, err := p.v.parse(token)
 	if err == nil {
 		err = p.from.signed(&parsed)
 	}
 	if err != nil {
-		return false, err
+		return who, err
 	}
 	claims := &parsed.claims
 	switch {
-	case claims.Issuer != p.from.Issuer.Issuer, !slices.Contains(claims.Audience, p.from.Browser.ClientID), claims.Nonce != p.nonce,
+	case claims.Issuer != p.from.Issuer.Issuer, claims.Subject == "", !slices.Contains(claims.Audience, p.from.Browser.ClientID), claims.Nonce != p.nonce,
 		claims.Expires == nil || !p.v.now().Before(claims.Expires.Add(p.v.settings.Leeway)):
-		return false, errors.New("the ID token is not for this")
+		return who, errors.New("the ID token is not for this")
 	}
-	return ID(claims.Issuer, claims.Subject) == p.principal, nil
+	return p.v.principal(p.from, claims), nil
 }

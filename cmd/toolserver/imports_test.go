@@ -14,6 +14,7 @@ const module = "github.com/toolserver/toolserver/"
 var levels = []string{
 	"cmd/toolserver",
 	"cmd/toolserver/cli",
+	"cmd/toolserver/console",
 	"cmd/toolserver/app",
 	"clients cmd/toolserver/logging",
 	"clients/edit cmd/toolserver/live cmd/toolserver/record",

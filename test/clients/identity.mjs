@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -22,7 +22,7 @@ import { StreamableHTTPClientTransport as HTTPV1 } from '@modelcontextprotocol/s
 
 import { Browser, signIn } from './identity/person.mjs';
 import { Report } from './report.mjs';
-import { endAll, freePort, start, until } from './spawn.mjs';
+import { endAll, freePort, output, start, until } from './spawn.mjs';
 import { World } from './world.mjs';
 
 const { positionals: [program], values: { gosdk } } = parseArgs({ allowPositionals: true, strict: false, options: { gosdk: { type: 'string' } } });
@@ -648,6 +648,56 @@ async function connecting(report, { world, port, provider }) {
   group.close();
 }
 
+// pages has people sign in to the page that shows what the server does.
+async function pages(report, { world, port, provider }) {
+  const at = await freePort();
+  const record = join(world.work, '..', 'console.jsonl');
+  await output(binary, ['audit', 'key', `${record}.key`], { env: world.env });
+  const server = await serve(world, port, {
+    auth: { issuers: [{ issuer: provider.issuer, sign_in: { client_id: 'native' } }], scopes: ['mcp:read'] },
+    console: { http: `127.0.0.1:${at}`, public_url: `http://127.0.0.1:${at}`, groups: ['ops', 'admins'] }, audit: { file: record, key_file: `${record}.key` },
+  });
+  await server.ready();
+  const group = report.group('console', server.log);
+  const address = `http://127.0.0.1:${at}/`;
+  const inside = async (browser) => (await browser.open(address)).text.includes('aria-label="Pages"');
+  await group.test('who is in one of the groups gets in', async () => {
+    const browser = new Browser('carol+eng+ops');
+    const first = await browser.open(address);
+    assert.equal(first.status, 401);
+    assert.match(first.text, /href="\/sign-in"/);
+    assert.equal((await browser.open(`${address}sign-in`)).status, 200);
+    assert.ok(await inside(browser));
+    const left = await fetch(`${address}sign-out`, { method: 'POST',
+      headers: { cookie: [...browser.jars.get(`127.0.0.1:${at}`)].map(([name, value]) => `${name}=${value}`).join('; '), origin: `http://127.0.0.1:${at}`, 'sec-fetch-site': 'same-origin' } });
+    assert.equal(left.status, 200);
+    assert.ok(!(await inside(browser)));
+    await until(5_000, 'the audit says who', () => readFileSync(record, 'utf8').split('\n').some((line) => line.includes('"type":"console"') && line.includes('#carol+eng+ops') && line.includes('sign-out')));
+  });
+  await group.test('nobody else does', async () => {
+    for (const login of ['dave', 'dave+eng', 'dave+opsx']) {
+      const browser = new Browser(login);
+      const { status, text } = await browser.open(`${address}sign-in`);
+      assert.equal(status, 403, text);
+      assert.match(text, /in no group/);
+      assert.ok(!(await inside(browser)));
+    }
+  });
+  await group.test('an answer is of no use in another browser, or again', async () => {
+    const first = new Browser('carol+ops');
+    const back = await first.open(`${address}sign-in`, (url) => url.includes('/back'));
+    const other = new Browser('dave');
+    assert.equal((await other.open(back.url)).status, 403);
+    await other.open(`${address}sign-in`, (url) => url.includes('/back')); // which gives it a cookie of its own
+    assert.equal((await other.open(back.url)).status, 403);
+    assert.ok(!(await inside(other)));
+    assert.equal((await first.open(back.url)).status, 200, 'nobody has spoiled it');
+    assert.equal((await first.open(back.url)).status, 403, 'once');
+  });
+  await server.stop();
+  group.close();
+}
+
 // outages restarts the authorization server with other keys, and without it.
 async function outages(report, { world, port, idp, resource, provider }) {
   const group = report.group('outages');
@@ -752,6 +802,7 @@ async function main() {
     await server.stop();
     await proofs(report, { world, port, provider });
     await connecting(report, { world, port, provider });
+    await pages(report, { world, port, provider });
     for (const range of [undefined, [300_000, 300_099]]) {
       const why = range && await withoutUsers(world, range);
       if (why) console.log(`people have no user IDs of their own: ${why}`);

@@ -115,6 +115,9 @@ func (f *inForce) Config() *config.Loaded { return f.now.Load().config }
 // User returns the caller on stdio and the command line.
 func (f *inForce) User() domain.Principal { return f.now.Load().user }
 
+// SignIn returns how somebody at a browser shows who they are; nil if no issuer in force can say it.
+func (f *inForce) SignIn() *identity.Identify { return f.now.Load().issued.Anybody() }
+
 // Layers returns the sandbox layers that enforce the policy in force.
 func (f *inForce) Layers() domain.SandboxLayers { return f.now.Load().box.Layers() }
 

@@ -1,9 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -145,7 +147,7 @@ func (j *journal) audited(kind string, r *call.Record) audit.Entry {
 // auditEvent records what a principal, by its ID, has done besides calls.
 func (j *journal) auditEvent(kind, principal string, fields []zap.Field) {
 	l := j.audit.Load()
-	if l == nil || kind != audit.Connect && kind != audit.Leave && kind != audit.Revoked {
+	if l == nil || !slices.Contains([]string{audit.Connect, audit.Leave, audit.Revoked, audit.Console}, kind) {
 		return
 	}
 	enc := zapcore.NewMapObjectEncoder()
@@ -153,7 +155,7 @@ func (j *journal) auditEvent(kind, principal string, fields []zap.Field) {
 		f.AddTo(enc)
 	}
 	text := func(key string) string { s, _ := enc.Fields[key].(string); return s }
-	l.Add(audit.Entry{Type: kind, Principal: principal, Client: text("client"), Session: text("session"), Detail: text("protocol")})
+	l.Add(audit.Entry{Type: kind, Principal: principal, Client: text("client"), Session: text("session"), Detail: cmp.Or(text("protocol"), text("reason"))})
 }
 
 // auditRefusal records attempts to authenticate that failed: the first of an address, or how many there were of all within a minute.

@@ -18,9 +18,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/cmd/toolserver/record"
+	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/call"
@@ -59,6 +61,9 @@ func logCommand(g *globals) *cobra.Command {
 	f.StringVar(&q.path, "path", "", "only calls about this file or what is below this directory")
 	f.StringVar(&q.since, "since", "", "only what happened since then: 90m, 2d, 2026-11-28, 2026-11-28T10:00:00Z")
 	f.IntVarP(&q.last, "last", "n", 100, "how many entries; 0 for all")
+	cmd.AddCommand(command("compare FILE", nil, g.interruptible(func(ctx context.Context, files []string) error {
+		return g.with(func(a *app.App) error { return g.compare(ctx, a, files[0]) })
+	})))
 	cmd.AddCommand(command("explain ID", nil, func(cmd *cobra.Command, ids []string) error {
 		return g.with(func(a *app.App) error { return g.explainEntry(cmd.Context(), g.std.Out, a, ids[0]) })
 	}))
@@ -234,6 +239,72 @@ func (g *globals) explainEntry(ctx context.Context, w io.Writer, a *app.App, id 
 	}
 	_, err = fmt.Fprintf(w, "today:    %s: %s\n", verdict, call.Visible(cmp.Or(today.Stopped, today.Reason)))
 	return err
+}
+
+// comparedCalls is how many calls two configurations are compared on.
+const comparedCalls = 1000
+
+// differing is a call that two configurations decide differently.
+type differing struct {
+	Call record.Entry       `json:"call"`
+	Now  domain.Explanation `json:"now"`
+	Then domain.Explanation `json:"then"`
+}
+
+// compare shows which of the last calls another configuration would decide differently.
+func (g *globals) compare(ctx context.Context, a *app.App, file string) error {
+	cfg, err := config.Load(config.Overrides{File: file, Directories: g.dirs})
+	if err != nil {
+		return usage(err)
+	}
+	other, err := app.New(g.program, cfg, zap.NewNop())
+	if err != nil {
+		return usage(err)
+	}
+	defer other.Close()
+	entries, err := record.NewReader(app.RecordDirectory(a.Config())).Next(func(e *record.Entry) bool { return e.What == record.Call })
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	entries = entries[max(0, len(entries)-comparedCalls):]
+	decided, differs := map[string][2]domain.Explanation{}, []differing{} // many calls are alike
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		target, _ := json.Marshal(e.Target) // strings
+		key := e.Tool + string(target)
+		both, ok := decided[key]
+		if !ok {
+			both = [2]domain.Explanation{wouldDecide(ctx, a, &e), wouldDecide(ctx, other, &e)}
+			decided[key] = both
+		}
+		if now, then := both[0], both[1]; (now.Allowed && now.Stopped == "") != (then.Allowed && then.Stopped == "") {
+			differs = append(differs, differing{e, now, then})
+		}
+	}
+	if g.json {
+		return printJSON(g.std.Out, map[string]any{"calls": len(entries), "differs": differs})
+	}
+	for _, d := range differs {
+		word := map[bool]string{true: "allowed there", false: "denied there"}[d.Then.Allowed && d.Then.Stopped == ""]
+		fmt.Fprintf(g.std.Out, "%s: %s: %s\n", word, call.Visible(entryLine(&d.Call)), call.Visible(cmp.Or(d.Then.Stopped, d.Then.Reason)))
+	}
+	_, err = fmt.Fprintf(g.std.Out, "%d of %s would be decided differently.\n", len(differs), counted(len(entries), "call"))
+	return err
+}
+
+// wouldDecide says what would be decided on a call of the record if the user made it.
+func wouldDecide(ctx context.Context, a *app.App, e *record.Entry) domain.Explanation {
+	tool, ok := a.Executor().Registry.Get(e.Tool)
+	if !ok {
+		return domain.Explanation{Reason: "there is no such tool"}
+	}
+	verdict, err := verdictOn(ctx, a, a.Executor().Registry.Catalog(), tool, argumentsOf(tool, e))
+	if err != nil {
+		return domain.Explanation{Reason: err.Error()}
+	}
+	return verdict
 }
 
 // argumentsOf returns the arguments of a call, as far as the record has them.

@@ -1,17 +1,27 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
+	"github.com/toolserver/toolserver/approval"
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/cmd/toolserver/console"
 	"github.com/toolserver/toolserver/cmd/toolserver/logging"
 	"github.com/toolserver/toolserver/config"
+	"github.com/toolserver/toolserver/sandbox"
 	"github.com/toolserver/toolserver/server"
 )
 
@@ -20,6 +30,7 @@ var errorModes = []string{"jsonrpc", "result"}
 
 func serveCommand(g *globals) *cobra.Command {
 	var stdio bool
+	var console string
 	o := app.ServeOptions{Streams: g.std}
 	cmd := &cobra.Command{
 		Use:         "serve [--stdio | --http ADDRESS] [DIRECTORY...]",
@@ -36,7 +47,7 @@ func serveCommand(g *globals) *cobra.Command {
 			}
 			g.dirs = append(g.dirs, dirs...)
 			o.Dirs = g.dirs
-			return serve(cmd.Context(), g, o, stdio)
+			return serve(cmd.Context(), g, o, stdio, console)
 		},
 	}
 	cmd.Flags().BoolVar(&stdio, "stdio", false, "serve over standard input and output (default)")
@@ -46,10 +57,12 @@ func serveCommand(g *globals) *cobra.Command {
 	named(cmd.Flags(), "errors", "MODE")
 	completes(cmd, "errors", errorModes...)
 	cmd.Flags().BoolVar(&o.Insecure, "insecure-no-auth", false, "serve every client that can connect, without a token")
+	cmd.Flags().StringVar(&console, "console", "", "with --http: show the console on this address of loopback, such as 127.0.0.1:8081")
+	named(cmd.Flags(), "console", "ADDRESS")
 	return cmd
 }
 
-func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool) error {
+func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool, console string) error {
 	cfg, err := g.load()
 	if err != nil {
 		return usage(err)
@@ -67,6 +80,9 @@ func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool) erro
 	if err := config.Unsafe(cfg, o.HTTP); err != nil {
 		return usage(err)
 	}
+	if console != "" && o.HTTP == "" {
+		return usage(errors.New("--console needs --http; toolserver console shows servers that clients start over stdio"))
+	}
 	defer app.CatchBrokenPipes()()
 	log, err := logging.New(cfg.Logging, g.std.Err)
 	if err != nil {
@@ -82,5 +98,107 @@ func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool) erro
 		return usage(err)
 	}
 	defer a.Close()
+	if console = cmp.Or(console, cfg.Console.HTTP); console != "" && o.HTTP != "" {
+		closed, err := g.openConsole(ctx, cfg, console, a)
+		if err != nil {
+			return err
+		}
+		defer closed()
+	}
 	return a.Serve(ctx, o)
+}
+
+// consoleCommand shows the console until it is interrupted.
+func consoleCommand(g *globals) *cobra.Command {
+	var address string
+	cmd := command("console", nil, g.interruptible(func(ctx context.Context, _ []string) error {
+		cfg, err := g.load()
+		if err != nil {
+			return usage(err)
+		}
+		closed, err := g.openConsole(ctx, cfg, address, nil)
+		if err != nil {
+			return err
+		}
+		<-ctx.Done()
+		closed()
+		return nil
+	}))
+	cmd.Annotations = map[string]string{noJSON: ""}
+	cmd.Flags().StringVar(&address, "listen", "127.0.0.1:0", "address of loopback that it listens on")
+	named(cmd.Flags(), "listen", "ADDRESS")
+	return cmd
+}
+
+// openConsole serves the console on an address and prints a one-time address for it, and another one for each line of the
+// terminal. With a program that serves, people sign in as they do there, if they can. It is closed when ctx ends, or by closed, which waits.
+func (g *globals) openConsole(ctx context.Context, cfg *config.Loaded, address string, a *app.App) (closed func(), err error) {
+	if err := config.CheckAddress(address); err != nil {
+		return nil, usage(err)
+	}
+	public := a != nil && cfg.Console.PublicURL != ""
+	if !server.IsLoopback(address) && !public {
+		return nil, usage(fmt.Errorf("the console is served on loopback only, and %s is not; reach it from elsewhere through ssh -L", address))
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	state := func(name string) *sandbox.State { return sandbox.NewState(cfg.Policy().StateDirectory, name) }
+	o := console.Options{
+		Run: g.printed, Record: app.RecordDirectory(cfg), Sockets: state("live").Directory, Desk: approval.Open(state("approvals").Directory),
+		State: state("console"), User: cfg.Principal(cfg.Server.User).ID,
+	}
+	if a != nil {
+		o.Note = func(who, what string) { a.Note("console", who, zap.String("reason", what)) }
+	}
+	if public {
+		o.Public, _ = url.Parse(cfg.Console.PublicURL) // the configuration was checked
+		o.SignIn, o.Groups = a.SignIn, func() []string { return a.Config().Console.Groups }
+	}
+	c, err := console.New(o, l)
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	announce := func() { fmt.Fprintf(g.std.Err, "toolserver: console, once and within 10 minutes: %s\n", c.Address()) }
+	announce()
+	ctx, cancel := context.WithCancel(ctx)
+	var served sync.WaitGroup
+	served.Go(func() { _ = c.Serve(ctx, l) })
+	if g.answers() {
+		go func() { // ends with the program, as reading a terminal does
+			for in := bufio.NewScanner(g.std.In); in.Scan(); {
+				announce()
+			}
+		}()
+	}
+	return func() { cancel(); served.Wait() }, nil
+}
+
+// maxPrinted bounds what a command prints for the console.
+const maxPrinted = 32 << 20
+
+// printed runs a command of the program with --json, and returns what it prints. The error is what it says.
+func (g *globals) printed(ctx context.Context, args ...string) ([]byte, error) {
+	var out, said bounded
+	sub := newGlobals(app.Streams{In: strings.NewReader(""), Out: &out, Err: &said}, g.program)
+	sub.config, sub.json = g.config, true
+	for _, dir := range slices.Backward(g.dirs) {
+		args = append([]string{"--dir", dir}, args...)
+	}
+	if code := sub.execute(ctx, newRoot(sub), args); code != exitOK {
+		return out.Bytes(), errors.New(cmp.Or(strings.TrimPrefix(strings.TrimSpace(said.String()), "toolserver: "), fmt.Sprintf("exit code %d", code)))
+	}
+	return out.Bytes(), nil
+}
+
+// bounded is a buffer that takes no more than maxPrinted bytes.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxPrinted {
+		return 0, errors.New("it prints too much")
+	}
+	return b.Buffer.Write(p)
 }

@@ -24,12 +24,14 @@ const provider = new Provider(issuer, {
   pkce: { required: () => true },
   clients: [
     {
-      client_id: 'native', application_type: 'native', token_endpoint_auth_method: 'none', redirect_uris: ['http://127.0.0.1/callback', 'http://127.0.0.1/connect/callback'],
+      client_id: 'native', application_type: 'native', token_endpoint_auth_method: 'none', redirect_uris: ['http://127.0.0.1/callback', 'http://127.0.0.1/connect/callback', 'http://127.0.0.1/back'],
       grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'],
     },
     { client_id: 'svc', client_secret: 'svc-secret', redirect_uris: [], response_types: [], grant_types: ['client_credentials'] },
   ],
-  findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, email: `${id}@example.com` }) }),
+  findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, email: `${id}@example.com`, groups: id.split('+').slice(1) }) }),
+  claims: { openid: ['sub', 'groups'] },
+  conformIdTokenClaims: false, // groups are in the ID token
   extraTokenClaims: (_, token) => (token.accountId ? { groups: token.accountId.split('+').slice(1), email: `${token.accountId}@example.com` } : { groups: ['machines'] }),
   clientBasedCORS: () => true,
   ttl: { AccessToken: 600, ClientCredentials: 600, Session: 3600, Interaction: 3600, Grant: 3600 },

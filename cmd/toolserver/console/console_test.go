@@ -1,0 +1,296 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"github.com/toolserver/toolserver/approval"
+	"github.com/toolserver/toolserver/sandbox"
+)
+
+// desk is a console, and a browser that nobody has signed in with.
+type desk struct {
+	*Console
+	t      *testing.T
+	dir    string
+	ran    [][]string
+	says   string
+	fails  error
+	cookie *http.Cookie
+}
+
+func opened(t *testing.T, dir string) *desk {
+	t.Helper()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d := &desk{t: t, dir: dir, says: "{}"}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	d.Console, err = New(Options{
+		Run: func(_ context.Context, args ...string) ([]byte, error) {
+			d.ran = append(d.ran, args)
+			return []byte(d.says), d.fails
+		},
+		Record: func() (*os.Root, error) { return os.OpenRoot(dir) }, Sockets: func() (*os.Root, error) { return nil, os.ErrNotExist },
+		Desk: approval.Open(sandbox.NewState(dir, "approvals").Directory), State: sandbox.NewState(dir, "console"), User: "user:local",
+	}, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// send sends a request as a browser does that shows the console, unless change says otherwise.
+func (d *desk) send(method, path string, form url.Values, change func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://"+d.door.host+d.door.base()+path, strings.NewReader(form.Encode()))
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Origin", "http://"+d.door.host)
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+	}
+	if d.cookie != nil {
+		r.AddCookie(d.cookie)
+	}
+	if change != nil {
+		change(r)
+	}
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w
+}
+
+// enter signs in by a one-time address.
+func (d *desk) enter() {
+	d.t.Helper()
+	w := d.send("GET", strings.TrimPrefix(d.Address(), "http://"+d.door.host+d.door.base()), nil, nil)
+	cookies := w.Result().Cookies()
+	if w.Code != http.StatusOK || len(cookies) != 1 {
+		d.t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if d.cookie = cookies[0]; !d.cookie.HttpOnly || d.cookie.SameSite != http.SameSiteStrictMode || d.cookie.Path != d.door.base() || len(d.cookie.Path) < 10 {
+		d.t.Errorf("the cookie is %v", d.cookie)
+	}
+}
+
+// posts are all that can be done.
+var posts = []string{"cancel", "approvals/abcdefghij", "upstreams/approve", "people/new", "people/rotate", "people/revoke", "clients/install", "sign-out"}
+
+var pages = []string{"", "approvals", "policy", "upstreams", "people", "usage", "audit", "clients", "call/x"}
+
+// TestDoor tries to get in, and to have a browser that is in do something for a page of others.
+func TestDoor(t *testing.T) {
+	d := opened(t, t.TempDir())
+	for _, path := range append(pages, "events", "sign-in", "back") {
+		if w := d.send("GET", path, nil, nil); w.Code != http.StatusUnauthorized && path != "call/x" || strings.Contains(w.Body.String(), "<nav") {
+			t.Errorf("%q without a sign-in: %d", path, w.Code)
+		}
+	}
+	for _, path := range posts {
+		if w := d.send("POST", path, nil, nil); w.Code != http.StatusUnauthorized {
+			t.Errorf("%q without a sign-in: %d", path, w.Code)
+		}
+	}
+	address := d.Address()
+	d.enter()
+	used := strings.TrimPrefix(d.Address(), "http://"+d.door.host+d.door.base())
+	for i, want := range []int{http.StatusOK, http.StatusForbidden} {
+		if w := d.send("GET", used, nil, nil); w.Code != want {
+			t.Errorf("a one-time address, time %d: %d", i+1, w.Code)
+		}
+	}
+	for _, forged := range []string{"", "x", d.cookie.Value + "0", strings.Replace(d.cookie.Value, ".", ".x", 1), "9999999999." + strings.SplitN(d.cookie.Value, ".", 2)[1]} {
+		if w := d.send("GET", "", nil, func(r *http.Request) { r.Header.Set("Cookie", cookieName+"="+forged) }); w.Code != http.StatusUnauthorized {
+			t.Errorf("with the cookie %q: %d", forged, w.Code)
+		}
+	}
+	for name, change := range map[string]func(*http.Request){
+		"a name that leads here (DNS rebinding)": func(r *http.Request) { r.Host = "evil.example:" + strings.Split(d.door.host, ":")[1] },
+		"another port":                           func(r *http.Request) { r.Host = "127.0.0.1:1" },
+		"no host":                                func(r *http.Request) { r.Host = "" },
+	} {
+		if w := d.send("GET", "", nil, change); w.Code != http.StatusForbidden {
+			t.Errorf("with %s: %d", name, w.Code)
+		}
+	}
+	d.ran = nil
+	for name, change := range map[string]func(*http.Request){
+		"another origin": func(r *http.Request) {
+			r.Header.Set("Origin", "https://evil.example")
+			r.Header.Set("Sec-Fetch-Site", "cross-site")
+		},
+		"another port of the same host": func(r *http.Request) {
+			r.Header.Set("Origin", "http://127.0.0.1:1")
+			r.Header.Set("Sec-Fetch-Site", "same-site")
+		},
+		"no origin (sandboxed frame)": func(r *http.Request) { r.Header.Set("Origin", "null"); r.Header.Set("Sec-Fetch-Site", "cross-site") },
+		"an old browser":              func(r *http.Request) { r.Header.Set("Origin", "http://evil.example"); r.Header.Del("Sec-Fetch-Site") },
+	} {
+		for _, path := range posts {
+			if w := d.send("POST", path, url.Values{"name": {"x"}, "server": {"x"}, "tool": {"x"}}, change); w.Code != http.StatusForbidden {
+				t.Errorf("%s of %s: %d", path, name, w.Code)
+			}
+		}
+	}
+	if len(d.ran) > 0 {
+		t.Errorf("ran %v", d.ran)
+	}
+	if w := d.send("GET", "", nil, nil); w.Code != http.StatusOK {
+		t.Errorf("in: %d", w.Code)
+	} else {
+		csp := w.Header().Get("Content-Security-Policy")
+		for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "base-uri 'none'", "form-action 'self'"} {
+			if !strings.Contains(csp, want) {
+				t.Errorf("the policy %q has no %s", csp, want)
+			}
+		}
+		if strings.Contains(csp, "unsafe") || w.Header().Get("X-Frame-Options") != "DENY" || w.Header().Get("Cache-Control") != "no-store" || w.Header().Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("headers %v", w.Header())
+		}
+	}
+	again := opened(t, d.dir) // after a restart
+	again.cookie = d.cookie
+	if w := again.send("GET", "", nil, nil); w.Code != http.StatusOK {
+		t.Errorf("after a restart: %d", w.Code)
+	}
+	if w := again.send("GET", "in/"+address[strings.LastIndex(address, "/")+1:], nil, nil); w.Code != http.StatusForbidden {
+		t.Errorf("an address of before the restart: %d", w.Code)
+	}
+	if w := d.send("POST", "sign-out", nil, nil); w.Code != http.StatusOK {
+		t.Errorf("sign-out: %d", w.Code)
+	}
+	if w := d.send("GET", "", nil, nil); w.Code != http.StatusUnauthorized {
+		t.Errorf("after signing out: %d", w.Code)
+	}
+}
+
+// TestAddresses checks that addresses end, and that only so many wait.
+func TestAddresses(t *testing.T) {
+	d := opened(t, t.TempDir())
+	first := d.Address()
+	for range maxAddrs {
+		d.Address()
+	}
+	token := func(address string) string { return address[strings.LastIndex(address, "/")+1:] }
+	if d.door.redeem(token(first)) || !d.door.redeem(token(d.Address())) {
+		t.Error("the oldest address is good, or the newest is not")
+	}
+	late := d.Address()
+	d.door.mu.Lock()
+	for digest := range d.door.opened {
+		d.door.opened[digest] = time.Now().Add(-time.Second)
+	}
+	d.door.mu.Unlock()
+	if d.door.redeem(token(late)) {
+		t.Error("an address that has ended is good")
+	}
+}
+
+// hostile is what others may have written anywhere.
+const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)>'` + "`\\u202e" + `<style>*{display:none}</style>`
+
+// TestHostileText puts script into everything that others write, and looks for anything of it in the pages that is more than text.
+func TestHostileText(t *testing.T) {
+	d := opened(t, t.TempDir())
+	quoted := fmt.Sprintf("%q", hostile)
+	entry := fmt.Sprintf(`{"time":%q,"what":"call","run":"r","id":"1-2","tool":%[2]s,"principal":%[2]s,"client":%[2]s,"target":{%[2]s:[%[2]s]},"made":{"x":[%[2]s]},`+
+		`"outcome":"tool_error","error_type":%[2]s,"refused":[{"rule":%[2]s,"reason":%[2]s}],"took":1}`, time.Now().Format(time.RFC3339Nano), quoted)
+	if err := os.WriteFile(filepath.Join(d.dir, "record.jsonl"), []byte(entry+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := d.Desk.Seek(t.Context(), approval.Request{Fingerprint: "f", Principal: hostile, Client: hostile, Tool: hostile, About: hostile, Text: hostile + "\n" + hostile,
+		Created: time.Now(), Expires: time.Now().Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	d.enter()
+	all := fmt.Sprintf(`{"call":%s,"changes":[%[2]s],"today":{"rule":%[2]s,"reason":%[2]s,"stopped":%[2]s,"argv":[%[2]s],"path":%[2]s},"token":%[2]s,
+		"tokens":[{"name":%[2]s,"id":%[2]s,"groups":[%[2]s],"expires":%[2]s}],"tools":[{"name":%[2]s,"inputSchema":{"properties":{%[2]s:{}}}}],
+		"findings":[{"level":%[2]s,"what":%[2]s,"found":%[2]s}],"calls":3,"differs":[{"call":%[1]s,"now":{"reason":%[2]s},"then":{"stopped":%[2]s}}]}`, entry, quoted)
+	list := fmt.Sprintf(`[{"name":%[1]s,"status":%[1]s,"reason":%[1]s,"problems":[%[1]s],"repaired":[%[1]s],"protocol":%[1]s,"left_out":[{"kind":%[1]s,"name":%[1]s,"reason":%[1]s}],
+		"client":%[1]s,"title":%[1]s,"file":%[1]s,"found":true}]`, quoted)
+	line := fmt.Sprintf(`{"seq":1,"time":%[1]s,"type":%[1]s,"principal":%[1]s,"name":%[1]s,"detail":%[1]s,"outcome":%[1]s,"error":%[1]s,"rules":[%[1]s]}`, quoted)
+	shown := 0
+	for _, says := range []string{all, list, line, `{}`, `null`, `[]`, `[null]`, `{"tokens":null,"call":null,"tools":[null]}`, ``, `nonsense`} {
+		for _, fails := range []error{nil, errors.New(hostile)} {
+			for _, path := range append(pages, "policy?tool="+url.QueryEscape(hostile)+"&arguments="+url.QueryEscape(hostile), "policy?against=x", "policy?check=1", "upstreams?check=1", "audit?verify=1",
+				"?tool="+url.QueryEscape(hostile), "usage?price="+url.QueryEscape(hostile), "people/new") {
+				d.says, d.fails = says, fails
+				method := "GET"
+				if path == "people/new" {
+					method = "POST"
+				}
+				w := d.send(method, path, url.Values{"name": {hostile}}, nil)
+				page, err := goquery.NewDocumentFromReader(w.Body)
+				if err != nil || w.Code >= 500 {
+					t.Fatalf("%s: %d %v", path, w.Code, err)
+				}
+				if page.Find("img, style, iframe, script:not([src])").Length() > 0 || page.Find("script").Length() != 1 {
+					html, _ := page.Html()
+					t.Errorf("%s of %.40q has markup of others: %s", path, says, html)
+				}
+				page.Find("*").Each(func(_ int, s *goquery.Selection) {
+					for _, a := range s.Nodes[0].Attr {
+						if strings.HasPrefix(a.Key, "on") || a.Key == "style" {
+							t.Errorf("%s: the attribute %s", path, a.Key)
+						}
+					}
+				})
+				text := page.Text()
+				if shown += strings.Count(text, "<script>alert(1)"); strings.Contains(text, "\u202e") {
+					t.Errorf("%s shows a character that turns text around", path)
+				}
+			}
+		}
+	}
+	if shown < 100 {
+		t.Errorf("the text is shown %d times", shown)
+	}
+}
+
+// TestArguments checks that what people type becomes arguments of a command and never flags of it.
+func TestArguments(t *testing.T) {
+	d := opened(t, t.TempDir())
+	d.enter()
+	d.says = `{"tools":[{"name":"read_file","inputSchema":{"properties":{"path":{}}}}],"reason":"x"}`
+	for _, c := range []struct {
+		method, path string
+		form         url.Values
+		want         string // the last command
+	}{
+		{"POST", "people/revoke", url.Values{"name": {"--config=/etc/passwd"}, "id": {"-x"}}, "token revoke -- --config=/etc/passwd -x"},
+		{"POST", "people/new", url.Values{"name": {"-n"}, "groups": {"--a"}}, "token new --groups=--a -- -n"},
+		{"POST", "clients/install", url.Values{"client": {"--all"}}, "install -- --all"},
+		{"POST", "upstreams/approve", url.Values{"server": {"--s"}, "tool": {"--t", "u"}}, "upstream approve --yes -- --s --t u"},
+		{"GET", "call/--json", nil, "log explain -- --json"},
+		{"GET", "policy?against=--config", nil, "config show --json=false"},
+		{"GET", "policy?tool=read_file&arguments=" + url.QueryEscape(`{"path":"--x"}`), nil, "config show --json=false"},
+		{"GET", "policy?tool=read_file&arguments=" + url.QueryEscape(`{"config":"/x"}`), nil, "config show --json=false"},
+		{"GET", "policy?tool=--config%3D/x", nil, "config show --json=false"},
+	} {
+		d.ran = nil
+		d.send(c.method, c.path, c.form, nil)
+		var all []string
+		for _, args := range d.ran {
+			all = append(all, strings.Join(args, " "))
+		}
+		text := strings.Join(all, "\n")
+		if !strings.Contains(text, c.want) || strings.Contains(text, "explain --config") || strings.Contains(text, "--config=/x") || strings.Contains(text, "compare --config") {
+			t.Errorf("%s %s ran:\n%s\nwant %s", c.method, c.path, text, c.want)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package console
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolserver/toolserver/domain/share"
+	"github.com/toolserver/toolserver/identity"
+	"github.com/toolserver/toolserver/sandbox"
+)
+
+const (
+	cookieName  = "toolserver_console"
+	stateName   = "toolserver_console_state"
+	signedIn    = 12 * time.Hour   // that a sign-in lasts
+	vouchedFor  = time.Hour        // that one lasts at an issuer, which may know better by then
+	addressTime = 10 * time.Minute // that a one-time address is good for
+	maxAddrs    = 16
+	maxPending  = 64 // sign-ins at an issuer that are under way
+	secretFile  = "secret"
+	pathBytes   = 16 // of the secret; the others sign cookies
+)
+
+// door decides who gets in. All pages lie below a path that nobody can guess: browsers send a cookie to
+// every port of a host, and the path keeps it from the servers at others.
+type door struct {
+	state  *sandbox.State
+	public *url.URL // where browsers reach it through a proxy with TLS; nil for loopback
+	host   string   // that it listens on, with its port
+	origin *http.CrossOriginProtection
+
+	mu     sync.Mutex
+	secret []byte
+	opened map[[sha256.Size]byte]time.Time         // one-time addresses, by digest, and when they end
+	away   share.Store[string, *identity.Identify] // sign-ins at an issuer, by state
+}
+
+// newDoor returns the door of a console. Its secret outlives the process, so that browsers go on after a restart.
+func newDoor(state *sandbox.State, public *url.URL, host string) (*door, error) {
+	d := &door{state: state, public: public, host: host, origin: http.NewCrossOriginProtection(), opened: map[[sha256.Size]byte]time.Time{}}
+	d.away.MaxEntries, d.away.MaxAge = maxPending, addressTime
+	var err error
+	if d.secret, err = state.Read(secretFile); err == nil && len(d.secret) == pathBytes+sha256.Size {
+		return d, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	d.secret = make([]byte, pathBytes+sha256.Size)
+	rand.Read(d.secret) // never fails
+	return d, state.Write(secretFile, d.secret)
+}
+
+// base returns the path of the first page, with a slash at both ends. At a host of its own, nothing need keep the cookie from others.
+func (d *door) base() string {
+	if d.public != nil {
+		return strings.TrimSuffix(d.public.Path, "/") + "/"
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return "/" + hex.EncodeToString(d.secret[:pathBytes/2]) + "/"
+}
+
+// address returns a new one-time address. Where there are too many, the oldest is void.
+func (d *door) address() string {
+	token := rand.Text()
+	d.mu.Lock()
+	var oldest [sha256.Size]byte
+	for digest, ends := range d.opened {
+		if first, ok := d.opened[oldest]; !ok || ends.Before(first) {
+			oldest = digest
+		}
+	}
+	if len(d.opened) >= maxAddrs {
+		delete(d.opened, oldest)
+	}
+	d.opened[sha256.Sum256([]byte(token))] = time.Now().Add(addressTime)
+	d.mu.Unlock()
+	return d.root() + d.base() + "in/" + token
+}
+
+// root returns scheme and host at which browsers reach the console.
+func (d *door) root() string {
+	if d.public != nil {
+		return d.public.Scheme + "://" + d.public.Host
+	}
+	return "http://" + d.host
+}
+
+// redeem uses up a one-time address.
+func (d *door) redeem(token string) bool {
+	digest := sha256.Sum256([]byte(token))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	ends, ok := d.opened[digest]
+	delete(d.opened, digest)
+	return ok && time.Now().Before(ends)
+}
+
+// admit gives a browser the cookie of a sign-in.
+func (v *visit) admit(who string, lasts time.Duration) {
+	value := strconv.FormatInt(time.Now().Add(lasts).Unix(), 10) + "." + base64.RawURLEncoding.EncodeToString([]byte(who))
+	http.SetCookie(v.w, v.door.cookie(cookieName, value+"."+v.door.sign(value), int(lasts.Seconds())))
+	v.w.Header().Set("Refresh", "0; url="+v.base) // from a page of this origin: after a redirect from elsewhere the cookie would not come
+	v.show("Signed in", el("p", el("a", attr("href", v.base), text("Go to the console"))))
+}
+
+// signIn sends a browser to the issuer.
+func (v *visit) signIn() {
+	person := v.SignIn()
+	if person == nil {
+		v.fail(http.StatusServiceUnavailable, errors.New("no issuer of the configuration says who people are (auth.issuers, sign_in)"))
+		return
+	}
+	state := rand.Text()
+	address, err := person.Begin(v.door.root()+v.base+"back", state)
+	if err != nil {
+		v.fail(http.StatusBadGateway, err)
+		return
+	}
+	v.door.away.Put("", state, person, 1)
+	c := v.door.cookie(stateName, state, int(addressTime.Seconds()))
+	c.SameSite = http.SameSiteLaxMode // it comes back from the issuer
+	http.SetCookie(v.w, c)
+	http.Redirect(v.w, v.r, address, http.StatusSeeOther)
+}
+
+// back admits a browser that comes back from the issuer, if it is the one that went there and its person is in one of the groups.
+func (v *visit) back() {
+	state := v.r.FormValue("state")
+	c, err := v.r.Cookie(stateName)
+	var person *identity.Identify
+	if err == nil && hmac.Equal([]byte(c.Value), []byte(state)) {
+		person, _ = v.door.away.Take("", state)
+	}
+	if person == nil {
+		v.fail(http.StatusForbidden, errors.New("this sign-in did not begin in this browser, or is over: begin again"))
+		return
+	}
+	who, err := person.Who(v.door.root()+v.base+"back", v.r.Form)
+	switch {
+	case err != nil:
+		v.fail(http.StatusForbidden, err)
+	case !slices.ContainsFunc(v.Groups(), func(g string) bool { return slices.Contains(who.Groups, g) }):
+		v.fail(http.StatusForbidden, fmt.Errorf("%s is in no group that may use the console (console.groups)", who.Name))
+	default:
+		v.admit(who.ID, vouchedFor)
+	}
+}
+
+func (d *door) cookie(name, value string, age int) *http.Cookie {
+	return &http.Cookie{Name: name, Value: value, Path: d.base(), MaxAge: age, HttpOnly: true, Secure: d.public != nil, SameSite: http.SameSiteStrictMode}
+}
+
+func (d *door) sign(value string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h := hmac.New(sha256.New, d.secret[pathBytes:])
+	h.Write([]byte(value))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// who returns who has signed in with the browser that made a request.
+func (d *door) who(r *http.Request) (string, bool) {
+	for _, c := range r.CookiesNamed(cookieName) { // one of another console may come first
+		value, signature, _ := cutLast(c.Value, ".")
+		ends, name, _ := strings.Cut(value, ".")
+		at, err := strconv.ParseInt(ends, 10, 64)
+		who, err2 := base64.RawURLEncoding.DecodeString(name)
+		if hmac.Equal([]byte(signature), []byte(d.sign(value))) && err == nil && err2 == nil && time.Now().Before(time.Unix(at, 0)) {
+			return string(who), true
+		}
+	}
+	return "", false
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return "", s, false
+}
+
+// signOut voids all cookies there are.
+func (d *door) signOut() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	fresh := append([]byte(nil), d.secret...)
+	rand.Read(fresh[pathBytes:])
+	if err := d.state.Write(secretFile, fresh); err != nil {
+		return err
+	}
+	d.secret = fresh
+	return nil
+}
+
+// wrongHost says why a request is not meant for the console: a name that leads here without being one of its own is
+// how pages of others reach servers on loopback (DNS rebinding).
+func (d *door) wrongHost(r *http.Request) error {
+	host, port, err := net.SplitHostPort(r.Host)
+	if d.public != nil && strings.EqualFold(r.Host, d.public.Host) {
+		return nil
+	}
+	own, ownPort, _ := net.SplitHostPort(d.host)
+	if err == nil && port == ownPort && (host == own || strings.EqualFold(host, "localhost") && net.ParseIP(own).IsLoopback()) {
+		return nil
+	}
+	return fmt.Errorf("%q is not the address of this console", r.Host)
+}
