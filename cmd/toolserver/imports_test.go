@@ -47,7 +47,7 @@ var levels = []string{
 
 	"domain/call",
 	"domain",
-	"audit store usage telemetry domain/redact domain/schema",
+	"approval audit store usage telemetry domain/redact domain/schema",
 	"domain/structschema",
 	"domain/brief domain/lazyregexp domain/nearest domain/share keyring",
 	"wire/jsonrpc",
