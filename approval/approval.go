@@ -297,20 +297,20 @@ func Refused(all []Request, asked Request) *Request {
 	return &all[i]
 }
 
-// Await waits until a request is decided or gone, and reports whether that came before ctx ended.
-func (d *Desk) Await(ctx context.Context, id string) bool {
+// Await waits until a request is decided. The error is [ErrUnknown] if it is gone, or that of ctx.
+func (d *Desk) Await(ctx context.Context, id string) error {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
 		if data, err := d.kept.get(ctx, id+decided); err == nil && data != nil {
-			return true
+			return nil
 		}
 		if data, err := d.kept.get(ctx, id); err == nil && data == nil {
-			return true
+			return ErrUnknown
 		}
 		select {
 		case <-ctx.Done():
-			return false
+			return ctx.Err()
 		case <-tick.C:
 		}
 	}

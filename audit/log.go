@@ -54,6 +54,7 @@ const (
 	Leave      = "leave"      // it has ended
 	Revoked    = "revoked"    // a principal can no longer authenticate
 	Console    = "console"    // somebody has done something on the console
+	Approval   = "approval"   // somebody elsewhere has decided about a call
 	Begin      = "call.begin" // of a call that may have an effect
 	End        = "call.end"
 	Checkpoint = "checkpoint" // signed

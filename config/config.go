@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolserver/toolserver/approval"
 	"github.com/toolserver/toolserver/audit"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/structschema"
@@ -63,6 +64,7 @@ type Config struct {
 	Protocol         server.Protocol              `yaml:"protocol"`
 	Logging          Logging                      `yaml:"logging"`
 	Audit            audit.Settings               `yaml:"audit"`
+	Approvals        approval.Settings            `yaml:"approvals" template:"-"`
 	Store            store.Settings               `yaml:"store" template:"-"`
 	Telemetry        telemetry.Settings           `yaml:"telemetry" template:"-"`
 	Console          Console                      `yaml:"console" template:"-"`
@@ -220,6 +222,7 @@ func Default() Config {
 		Errors:    "jsonrpc",
 		Protocol:  server.DefaultProtocol(),
 		Audit:     audit.DefaultSettings(),
+		Approvals: approval.DefaultSettings(),
 		Store:     store.Settings{OnFailure: store.Local},
 		Telemetry: telemetry.Settings{OTLP: telemetry.OTLP{Traces: true}},
 		Logging:   Logging{Level: "info", Format: "console", Record: true},

@@ -90,6 +90,18 @@ func checkStore(l *Loaded) error {
 	return nil
 }
 
+// checkApprovals reports what is wrong with how people elsewhere are asked.
+func checkApprovals(l *Loaded) error {
+	w := l.Approvals.Webhook
+	if _, err := w.Key(); err != nil {
+		return l.Mistake("approvals.webhook.secret_file", "%v", err)
+	}
+	if w.URL != "" && w.Secret == "" && w.Format == "json" {
+		return l.Mistake("approvals.webhook.secret_file", "what is sent as JSON is signed: name a file with a secret, such as that of openssl rand -hex 32")
+	}
+	return nil
+}
+
 // parsePrefix reads an address, or a range of them such as 10.0.0.0/8.
 func parsePrefix(text string) (netip.Prefix, error) {
 	if ip, err := netip.ParseAddr(text); err == nil {

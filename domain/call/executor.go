@@ -39,6 +39,9 @@ type Executor struct {
 	// Ready says why a principal cannot make a call now, such as that it could not be recorded; may be nil. The tool is nil if it is none.
 	Ready func(domain.Principal, *domain.Tool) error
 
+	// Approvals returns who is asked to agree to calls whose client cannot ask; nil if nobody is. It may be nil, and is set before the first call.
+	Approvals func() *Approvals
+
 	keep      func(*Record)
 	slots     slots
 	grants    grants

@@ -41,7 +41,7 @@ func (c *Call) lifting(ctx context.Context, handle func(context.Context) (domain
 			}
 			return result, err
 		}
-		if !CanAsk(ctx, AskElicitation) {
+		if !CanConsult(ctx) {
 			return result, nil
 		}
 		refusal, err := c.agree(ctx, refused)
@@ -64,19 +64,28 @@ func (c *Call) lifting(ctx context.Context, handle func(context.Context) (domain
 // agree asks a person to let the call do what policy refuses, unless they have let the
 // session do it. The refusal is what the call is answered with if they do not.
 func (c *Call) agree(ctx context.Context, refused Liftable) (refusal *domain.ToolResult, err error) {
-	q := question{refused: strings.Join(refused.Lifts(), ", "), session: c.Session.Lasts()}
+	q := question{refused: strings.Join(refused.Lifts(), ", "), session: c.Session.Lasts(), policy: refused.Policy()}
 	q.about = q.refused
-	answer := answerEarlier
-	if q.session && c.exec.grants.have(c.Session.Key(), refused) {
-		c.root().Record.asked(q.about, answer)
-	} else if answer, refusal, err = c.consult(ctx, q); err != nil || refusal != nil {
-		return refusal, err
+	said, refusal, err := c.allowed(ctx, q, refused.Lifts()...)
+	if err == nil && refusal == nil {
+		said.About = Visible(q.about)
+		c.agreed = append(c.agreed, said)
 	}
-	if answer == answerSession {
-		c.exec.grants.add(c.Session.Key(), refused)
+	return refusal, err
+}
+
+// allowed asks a person about what is called so, unless they have allowed it for the session.
+func (c *Call) allowed(ctx context.Context, q question, what ...string) (said Asked, refusal *domain.ToolResult, err error) {
+	what = c.kinds(what...)
+	if c.Session.Lasts() && c.exec.grants.have(c.Session.Key(), q.policy, what) {
+		said = Asked{About: q.about, Answer: answerEarlier}
+		c.root().Record.asked(said)
+		return said, nil, nil
 	}
-	c.agreed = append(c.agreed, Asked{Visible(q.about), answer})
-	return nil, nil
+	if said, refusal, err = c.consult(ctx, q); said.Answer == answerSession && refusal == nil && err == nil {
+		c.exec.grants.add(c.Session.Key(), q.policy, what)
+	}
+	return said, refusal, err
 }
 
 // Permit has a person let what policy refuses to a handler that runs and has done a part
@@ -84,7 +93,7 @@ func (c *Call) agree(ctx context.Context, refused Liftable) (refusal *domain.Too
 // under way, and none when its handler returns.
 func Permit(ctx context.Context, refused Liftable) error {
 	c := callOf(ctx)
-	if !CanAsk(ctx, AskElicitation) {
+	if !CanConsult(ctx) {
 		return errors.New("there is nobody to ask")
 	}
 	refusal, err := c.agree(ctx, refused)
@@ -93,6 +102,8 @@ func Permit(ctx context.Context, refused Liftable) error {
 		return cmp.Or(c.root().retakeSlots(ctx), errLater)
 	case err != nil:
 		return err
+	case refusal != nil && refusal.ErrorType() == Pending:
+		return errors.New(refusal.FirstText())
 	case refusal != nil:
 		return errors.New("the user did not agree to it")
 	}
@@ -129,21 +140,21 @@ type grant struct {
 const maxGrants = 64
 
 // have reports whether all of it is allowed for a session.
-func (g *grants) have(session string, l Liftable) bool {
+func (g *grants) have(session string, policy any, what []string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return !slices.ContainsFunc(l.Lifts(), func(what string) bool { return !slices.Contains(g.bySession[session], grant{l.Policy(), what}) })
+	return !slices.ContainsFunc(what, func(what string) bool { return !slices.Contains(g.bySession[session], grant{policy, what}) })
 }
 
-func (g *grants) add(session string, l Liftable) {
+func (g *grants) add(session string, policy any, what []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.bySession == nil {
 		g.bySession = map[string][]grant{}
 	}
 	all := g.bySession[session]
-	for _, what := range l.Lifts() {
-		all = append(all, grant{l.Policy(), what})
+	for _, what := range what {
+		all = append(all, grant{policy, what})
 	}
 	g.bySession[session] = all[max(0, len(all)-maxGrants):]
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/toolserver/toolserver/approval"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
@@ -23,38 +24,91 @@ type question struct {
 	about   string // what is agreed to, for the record
 	refused string // what of it policy refuses, if that is why it is asked
 	session bool   // the answer may hold for the session
+	policy  any    // as long as this is in force; see [Liftable]
 }
 
 // Asked is what a person was asked about a call, and what they said.
 type Asked struct {
-	About  string `json:"about"`  // "confirm", or what policy refuses: "command git push"
-	Answer string `json:"answer"` // once, session, no, canceled; or earlier, of an answer that holds for the session
+	About    string `json:"about"`              // "confirm", or what policy refuses: "command git push"
+	Answer   string `json:"answer"`             // once, session, never, no, canceled, pending; or earlier, of an answer that holds for the session
+	By       string `json:"by,omitempty"`       // who has decided elsewhere, by ID; empty for the user of the client
+	Approval string `json:"approval,omitempty"` // what they have decided, by its ID
 }
 
 // The answers of [Asked].
 const (
-	answerOnce     = "once"
-	answerSession  = "session"
-	answerNo       = "no"
+	answerOnce     = approval.Once
+	answerSession  = approval.Session
+	answerNever    = approval.Never
+	answerNo       = approval.No
 	answerCanceled = "canceled"
 	answerEarlier  = "earlier"
+	answerPending  = "pending"
 )
 
 // maxQuestion bounds a question, in bytes: no person reads more before they agree.
 const maxQuestion = 64 << 10
 
-// consult asks a person to agree to the call. The refusal is what the call is
+// consult asks a person to agree to the call, at the client or elsewhere. The refusal is what the call is
 // answered with if they do not.
-func (c *Call) consult(ctx context.Context, q question) (answer string, refusal *domain.ToolResult, err error) {
+func (c *Call) consult(ctx context.Context, q question) (said Asked, refusal *domain.ToolResult, err error) {
 	text, refusal, err := c.question(ctx, q)
 	if err != nil || refusal != nil {
-		return "", refusal, err
+		return said, refusal, err
 	}
 	if len(text) > maxQuestion {
 		refused := domain.Failure("too_large", fmt.Sprintf("%s was not run: a person has to agree to it, and the question would have %d bytes; "+
 			"at most %d are shown, and nothing is left out", c.Name, len(text), maxQuestion), "Do it in several smaller calls.")
-		return "", &refused, nil
+		return said, &refused, nil
 	}
+	if said, refusal, err = c.ask(ctx, q, text); err != nil {
+		return said, nil, err
+	}
+	c.root().Record.asked(said)
+	switch {
+	case refusal != nil:
+		return said, refusal, nil
+	case said.Answer == answerOnce || said.Answer == answerSession:
+		return said, nil, nil
+	}
+	problem := c.Name + " was not run: the user did not agree to it"
+	if said.Answer == answerNever {
+		problem = c.Name + " was not run: the user never agrees to it (" + said.Approval + ")"
+	}
+	if q.refused != "" {
+		problem += " (it needs what policy does not allow: " + q.refused + ")"
+	}
+	refused := domain.Failure("denied", problem, "Ask the user what to do instead; do not try the same call again.")
+	return said, &refused, nil
+}
+
+// ask asks the user of the client or, if that cannot be or is not enough, somebody elsewhere.
+func (c *Call) ask(ctx context.Context, q question, text string) (said Asked, refusal *domain.ToolResult, err error) {
+	a, atClient := c.approvals(), CanAsk(ctx, AskElicitation) && !c.second()
+	if a == nil {
+		said.About = q.about
+		said.Answer, err = c.elicit(ctx, q, text)
+		return said, nil, err
+	}
+	asked, err := c.request(q, text)
+	if err == nil && atClient {
+		if said, err = c.never(ctx, a, asked); err != nil || said.Answer != "" {
+			return said, nil, err
+		}
+		said.Answer, err = c.elicit(ctx, q, text)
+		if domain.CodeOf(err) != domain.CodeMissingCapability { // or it can ask, but not during this call
+			return said, nil, err
+		}
+		err = nil
+	}
+	if err != nil {
+		return said, nil, err
+	}
+	return c.askElsewhere(ctx, a, asked)
+}
+
+// elicit asks the user of the client, and returns their answer.
+func (c *Call) elicit(ctx context.Context, q question, text string) (answer string, err error) {
 	asked := Elicitation{Message: text}
 	if q.session {
 		asked.Schema = sessionChoice(Visible(q.refused))
@@ -65,20 +119,7 @@ func (c *Call) consult(ctx context.Context, q question) (answer string, refusal 
 		name += " " + hex.EncodeToString(sum[:8])
 	}
 	said, err := Elicit(ctx, name, asked)
-	if err != nil {
-		return "", nil, err
-	}
-	answer = said.choice(q.session)
-	c.root().Record.asked(q.about, answer)
-	if answer == answerOnce || answer == answerSession {
-		return answer, nil, nil
-	}
-	problem := c.Name + " was not run: the user did not agree to it"
-	if q.refused != "" {
-		problem += " (it needs what policy does not allow: " + q.refused + ")"
-	}
-	refused := domain.Failure("denied", problem, "Ask the user what to do instead; do not try the same call again.")
-	return answer, &refused, nil
+	return said.choice(q.session), err
 }
 
 // choice returns what the answer says. Agreement without a choice is for this once.

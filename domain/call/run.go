@@ -86,7 +86,7 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 // runTool runs the handler of a tool, after the user has agreed if the tool asks
 // for confirmation.
 func (c *Call) runTool(ctx context.Context) (out outcome, err error) {
-	if dry, _ := c.args["dryRun"].(bool); c.Tool.Confirm && !(dry && c.Tool.RunRaw == nil) { // a dry run of this server's own tools does nothing
+	if dry, _ := c.args["dryRun"].(bool); (c.Tool.Confirm || c.second()) && !(dry && c.Tool.RunRaw == nil) { // a dry run of this server's own tools does nothing
 		refusal, err := c.confirm(ctx)
 		if err != nil {
 			return out, err
@@ -114,14 +114,14 @@ func (c *Call) runTool(ctx context.Context) (out outcome, err error) {
 // confirm asks the user to agree to the call. The refusal is what the call is
 // answered with if they do not.
 func (c *Call) confirm(ctx context.Context) (refusal *domain.ToolResult, err error) {
-	if !CanAsk(ctx, AskElicitation) {
+	if !CanConsult(ctx) {
 		setting := "tools." + cmp.Or(c.Tool.Offered, c.Name) + ".confirm"
 		unable := cannotAsk(AskElicitation, c.Name+" was not run: a person has to agree to each call of it ("+setting+"), and there is nobody to ask: "+
 			"the client does not declare elicitation or, on the command line, there is no terminal")
-		unable.Hint = "Use a client that supports elicitation or a terminal, or another tool; the operator can set " + setting + ": false."
+		unable.Hint = "Use a client that supports elicitation or a terminal, or another tool; the operator can set " + setting + ": false, or approvals.enabled: true."
 		return nil, unable
 	}
-	_, refusal, err = c.consult(ctx, question{about: "confirm"})
+	_, refusal, err = c.allowed(ctx, question{about: "confirm"}, "confirm "+c.Name)
 	return refusal, err
 }
 

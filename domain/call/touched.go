@@ -54,8 +54,9 @@ func (r *Record) touches(in *map[string][]string, name, value string) {
 }
 
 // asked notes an answer of a person.
-func (r *Record) asked(about, answer string) {
-	r.Asked = append(r.Asked, Asked{Visible(r.redactor.Text(about)), answer})
+func (r *Record) asked(a Asked) {
+	a.About = Visible(r.redactor.Text(a.About))
+	r.Asked = append(r.Asked, a)
 }
 
 // noteRefusals notes what kept the call from its work, or a part of it.

@@ -92,7 +92,7 @@ const maxLifts = 8
 // [*Error] if a person may lift what else it takes.
 func Commands(ctx context.Context, held sandbox.Capabilities, req sandbox.CommandRequest) (*sandbox.Commands, error) {
 	given := held.Commands()
-	if !held.Asks("commands") && !held.Asks("writes") || !call.CanAsk(ctx, call.AskElicitation) {
+	if !held.Asks("commands") && !held.Asks("writes") || !call.CanConsult(ctx) {
 		return given, nil
 	}
 	return commands(ctx, held, given, req)

@@ -125,7 +125,7 @@ func (t *tool) run(ctx context.Context, req sandbox.CommandRequest) (res runner.
 	if t.commands, err = lift.Commands(ctx, t.held, req); err != nil {
 		return res, err
 	}
-	if t.held.Asks("network") && call.CanAsk(ctx, call.AskElicitation) {
+	if t.held.Asks("network") && call.CanConsult(ctx) {
 		hosts := lift.NewHosts(ctx, t.held)
 		defer hosts.End()
 		req.Asker = hosts

@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/toolserver/toolserver/approval"
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
@@ -104,6 +105,7 @@ type state struct {
 	user     domain.Principal   // the caller on stdio and the command line
 	anyone   domain.Principal   // the caller over HTTP without authentication
 	box      *tools.Sandbox
+	desk     *approval.Desk
 	pods     pods // when served over HTTP
 
 	warnings []string // about the configuration
@@ -147,6 +149,7 @@ func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
 	a.journal = &journal{inForce: a.inForce, log: log, plain: log, registry: registry}
 	a.Servers = &Servers{inForce: a.inForce, registry: registry, others: program.Sources}
 	a.exec = call.NewExecutor(registry, a.results, cfg.Executor(cfg.Secrets), a.journal.call)
+	a.exec.Approvals = approvals(a)
 	if program.HTTP {
 		a.exec.Workspace = a.workspaces.registryOf
 		registry.OnChange(func(domain.Change) { a.workspaces.refresh() })
@@ -238,7 +241,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 	}
 	issued, other := a.verifier(cfg)
 	settings := a.settings(cfg)
-	a.now.Store(&state{cfg, tokens, issued, settings, update, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box, claimed, warnings})
+	a.now.Store(&state{cfg, tokens, issued, settings, update, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box, desk(box.Policy.StateDirectory), claimed, warnings})
 	useKeys(a.exec.Store, keys)
 	box.TakeEffect()
 	if issued.Start(); before != nil && other {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -115,9 +116,17 @@ func (j *journal) auditPolicy() {
 
 // auditCall records a call that has ended.
 func (j *journal) auditCall(r *call.Record) {
-	if l := j.audit.Load(); l != nil {
-		l.Add(j.audited(audit.End, r))
+	l := j.audit.Load()
+	if l == nil {
+		return
 	}
+	for _, a := range r.Asked {
+		if a.Approval != "" {
+			l.Add(audit.Entry{Type: audit.Approval, ID: r.ID, Principal: r.Principal, Name: r.Tool, Outcome: a.Answer,
+				Detail: strings.TrimSuffix(a.Approval+" by "+a.By, " by ")})
+		}
+	}
+	l.Add(j.audited(audit.End, r))
 }
 
 // audited returns the entry of a call.

@@ -8,18 +8,165 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"os/user"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"github.com/toolserver/toolserver/approval"
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/text/textdiff"
 	"github.com/toolserver/toolserver/upstream"
 )
+
+// answers are what a person may say of a call, and what that means.
+func answers() [][2]string {
+	return [][2]string{
+		{approval.Once, "let this call run"}, {approval.Session, "let it run, and others of its kind until the session ends"},
+		{approval.No, "refuse it"}, {approval.Never, "refuse it and others of its kind, without being asked again"},
+	}
+}
+
+// approveCommand decides about calls that wait for a person.
+func approveCommand(g *globals) *cobra.Command {
+	given, forget := map[string]*bool{}, false
+	cmd := command("approve [ID]", nil, g.interruptible(func(ctx context.Context, args []string) error {
+		return g.with(func(a *app.App) error {
+			if !a.Config().Approvals.Enabled && !g.json {
+				fmt.Fprintln(g.std.Err, "toolserver: calls do not wait for people here: approvals.enabled is not set")
+			}
+			answer := ""
+			for name, yes := range given {
+				if *yes {
+					answer = name
+				}
+			}
+			switch {
+			case len(args) > 0:
+				return g.decide(ctx, a, strings.ToLower(strings.TrimSpace(args[0])), answer, forget)
+			case answer != "" || forget:
+				return usage(errors.New("ID is required; toolserver approve lists what waits"))
+			}
+			return g.listApprovals(ctx, a)
+		})
+	}))
+	var names []string
+	for _, one := range answers() {
+		given[one[0]] = cmd.Flags().Bool(one[0], false, one[1])
+		names = append(names, one[0])
+	}
+	cmd.Flags().BoolVar(&forget, "forget", false, "withdraw what was decided or asked")
+	cmd.MarkFlagsMutuallyExclusive(append(names, "forget")...)
+	return cmd
+}
+
+// listApprovals lists what waits, and what was decided.
+func (g *globals) listApprovals(ctx context.Context, a *app.App) error {
+	all, err := a.Desk().List(ctx)
+	if err != nil {
+		return err
+	}
+	if g.json {
+		return printJSON(g.std.Out, map[string]any{"approvals": append([]approval.Request{}, all...)})
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(g.std.Out, "No call waits for a person.")
+		return err
+	}
+	w := tabwriter.NewWriter(g.std.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tTOOL\tABOUT\tPRINCIPAL\tUNTIL\tSTATE")
+	for _, r := range all {
+		until, state := r.Expires.Local().Format(time.TimeOnly), "waits"
+		switch {
+		case r.Decision != nil:
+			state = r.Decision.Answer + ", by " + call.Visible(r.Decision.By)
+		case r.Second:
+			state = "waits for a second person"
+		}
+		if r.Decision != nil && r.Decision.Answer == approval.Never {
+			until = "forgotten"
+		} else if time.Until(r.Expires) > 12*time.Hour {
+			until = stamp(r.Expires)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, call.Visible(r.Tool), brief.Clip(call.Visible(r.About), 60), call.Visible(r.Principal), until, state)
+	}
+	return w.Flush()
+}
+
+// decide shows a request and decides it, or asks the person at the terminal how.
+func (g *globals) decide(ctx context.Context, a *app.App, id, answer string, forget bool) error {
+	all, err := a.Desk().List(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(r approval.Request) bool { return r.ID == id })
+	if i < 0 {
+		return fmt.Errorf("%s: %w", brief.Name(id), approval.ErrUnknown)
+	}
+	r, by := all[i], machineUser()
+	if forget {
+		answer, err = "forget", a.Desk().Forget(ctx, id)
+	} else {
+		if answer == "" && g.json {
+			return printJSON(g.std.Out, r)
+		}
+		if answer == "" {
+			if answer, err = g.askAnswer(ctx, r); err != nil {
+				return err
+			}
+		}
+		err = a.Desk().Decide(ctx, id, answer, by)
+	}
+	if err != nil {
+		return fmt.Errorf("approval %s: %w", id, err)
+	}
+	a.Note("approval", by, zap.String("approval", id), zap.String("tool", r.Tool), zap.String("about", r.About), zap.String("reason", answer))
+	if g.json {
+		return printJSON(g.std.Out, map[string]string{"approval": id, "answer": answer, "by": by})
+	}
+	_, err = fmt.Fprintf(g.std.Out, "approval %s: %s\n", id, answer)
+	return err
+}
+
+// askAnswer shows a request, and has the person at the terminal answer it.
+func (g *globals) askAnswer(ctx context.Context, r approval.Request) (string, error) {
+	fmt.Fprintf(g.std.Out, "%s asks to call %s (client %s), until %s.\n\n%s\n", call.Visible(r.Principal), call.Visible(r.Tool),
+		call.Visible(cmp.Or(r.Client, "unknown")), stamp(r.Expires), visibleLines(r.Text))
+	if r.Decision != nil {
+		return "", fmt.Errorf("approval %s: %w: %s, by %s", r.ID, approval.ErrDecided, r.Decision.Answer, call.Visible(r.Decision.By))
+	}
+	if !g.answers() {
+		return "", errors.New("nothing is decided: there is no terminal to ask on; repeat the command with --once, --session, --no or --never")
+	}
+	for _, one := range answers() {
+		fmt.Fprintf(g.std.Err, "%-8s %s\n", one[0], one[1])
+	}
+	fmt.Fprint(g.std.Err, "Answer: ")
+	line, err := g.person.line(ctx)
+	return strings.ToLower(strings.TrimSpace(line)), err
+}
+
+// machineUser returns the principal that the user of this process is, which nothing in the environment changes.
+func machineUser() string {
+	u, err := user.LookupId(strconv.Itoa(os.Getuid()))
+	if runtime.GOOS == "windows" {
+		u, err = user.Current()
+	}
+	if err != nil {
+		return config.SourceUser + ":" + strconv.Itoa(os.Getuid())
+	}
+	return config.SourceUser + ":" + u.Username
+}
 
 func upstreamApprove(g *globals) *cobra.Command {
 	var yes bool

@@ -1,0 +1,148 @@
+package approval
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Webhook is an address that is told of each request. It cannot decide.
+type Webhook struct {
+	URL    string `yaml:"url" format:"server_url" secret:"true"`
+	Secret string `yaml:"secret_file" path:"true"`
+	Format string `yaml:"format" enum:"json|slack|ntfy"`
+}
+
+// Bounds of what is sent.
+const (
+	maxText   = 2800 // bytes of the question: Slack takes 3,000 characters, and ntfy 4,096 bytes, of a message
+	minSecret = 16
+	tries     = 3
+	patience  = 5 * time.Second // for one try
+	pause     = 2 * time.Second // after the first; longer after others
+)
+
+// Key reads the key that what is sent is signed with; nil if there is none.
+func (w Webhook) Key() ([]byte, error) {
+	if w.Secret == "" {
+		return nil, nil
+	}
+	key, err := os.ReadFile(w.Secret)
+	if key = bytes.TrimSpace(key); err == nil && len(key) < minSecret {
+		err = fmt.Errorf("has %d bytes; a secret has at least %d, such as those of openssl rand -hex 32", len(key), minSecret)
+	}
+	return key, err
+}
+
+// message is what the webhook is sent as JSON.
+type message struct {
+	ID        string    `json:"id"`
+	Tool      string    `json:"tool"`
+	About     string    `json:"about"`
+	Principal string    `json:"principal"`
+	Client    string    `json:"client,omitempty"`
+	Text      string    `json:"text"`
+	Cut       bool      `json:"text_cut,omitempty"`
+	Second    bool      `json:"second,omitempty"`
+	Expires   time.Time `json:"expires"`
+	URL       string    `json:"url,omitempty"`
+}
+
+// body returns what is sent about a request, and the headers that go with it.
+func (w Webhook) body(r Request, console string) (body []byte, header http.Header, err error) {
+	m := message{r.ID, r.Tool, r.About, r.Principal, r.Client, r.Text, len(r.Text) > maxText, r.Second, r.Expires, console}
+	if m.Cut {
+		for m.Text = m.Text[:maxText]; !utf8.ValidString(m.Text); {
+			m.Text = m.Text[:len(m.Text)-1]
+		}
+		m.Text += " [...]"
+	}
+	header = http.Header{"Content-Type": {"application/json"}}
+	decide := cmp.Or(console, "toolserver approve "+r.ID)
+	switch w.Format {
+	case "slack":
+		plain := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
+		body, err = json.Marshal(map[string]any{"text": plain(fmt.Sprintf("Approval %s: %s asks to call %s, until %s.\n%s\n%s", r.ID, r.Principal, r.Tool,
+			r.Expires.UTC().Format(time.RFC3339), m.Text, decide)), "mrkdwn": false})
+	case "ntfy":
+		header.Set("Content-Type", "text/plain; charset=utf-8")
+		header.Set("Title", "Approval "+r.ID)
+		if console != "" {
+			header.Set("Click", console)
+		}
+		body = []byte(fmt.Sprintf("%s asks to call %s, until %s.\n%s\n%s", r.Principal, r.Tool, r.Expires.UTC().Format(time.RFC3339), m.Text, decide))
+	default:
+		body, err = json.Marshal(m)
+	}
+	return body, header, err
+}
+
+// Sign returns the value of the header Toolserver-Signature.
+func Sign(key, body []byte, at time.Time) string {
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%d.%s", at.Unix(), body)
+	return fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil)))
+}
+
+// Send tells the webhook of a request by client, which follows no redirects. It tries again a few times.
+func (w Webhook) Send(ctx context.Context, client *http.Client, r Request, console string) error {
+	key, err := w.Key()
+	if err != nil {
+		return fmt.Errorf("approvals.webhook.secret_file: %w", err)
+	}
+	body, header, err := w.body(r, console)
+	if err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		var again bool
+		if again, err = w.post(ctx, client, body, header, key); err == nil || !again || n == tries {
+			return err
+		}
+		select {
+		case <-time.After(pause * time.Duration(n*n)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// post sends what there is once, and reports whether it may succeed another time.
+func (w Webhook) post(ctx context.Context, client *http.Client, body []byte, header http.Header, key []byte) (again bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
+	if err != nil {
+		return false, errors.New("the address is none")
+	}
+	req.Header = header.Clone()
+	if key != nil {
+		req.Header.Set("Toolserver-Signature", Sign(key, body, time.Now()))
+	}
+	answer, err := client.Do(req)
+	if err != nil {
+		if failed, ok := errors.AsType[*url.Error](err); ok {
+			err = failed.Err // without the address, which is a secret
+		}
+		return true, err
+	}
+	defer answer.Body.Close()
+	_, _ = io.CopyN(io.Discard, answer.Body, 4<<10) // so that the connection can be used again
+	if answer.StatusCode/100 != 2 {
+		return answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests, fmt.Errorf("it answered %s", answer.Status)
+	}
+	return false, nil
+}
