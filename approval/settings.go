@@ -2,6 +2,7 @@ package approval
 
 import (
 	"path"
+	"slices"
 	"time"
 )
 
@@ -22,12 +23,7 @@ func DefaultSettings() Settings {
 
 // Names reports whether a tool, by one of its names, is one to whose calls a second person has to agree.
 func (s Settings) Names(names ...string) bool {
-	for _, pattern := range s.Second {
-		for _, name := range names {
-			if ok, _ := path.Match(pattern, name); ok {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Second, func(pattern string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { ok, _ := path.Match(pattern, name); return ok })
+	})
 }

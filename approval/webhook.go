@@ -16,7 +16,6 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Webhook is an address that is told of each request. It cannot decide.
@@ -47,45 +46,29 @@ func (w Webhook) Key() ([]byte, error) {
 	return key, err
 }
 
-// message is what the webhook is sent as JSON.
-type message struct {
-	ID        string    `json:"id"`
-	Tool      string    `json:"tool"`
-	About     string    `json:"about"`
-	Principal string    `json:"principal"`
-	Client    string    `json:"client,omitempty"`
-	Text      string    `json:"text"`
-	Cut       bool      `json:"text_cut,omitempty"`
-	Second    bool      `json:"second,omitempty"`
-	Expires   time.Time `json:"expires"`
-	URL       string    `json:"url,omitempty"`
-}
-
 // body returns what is sent about a request, and the headers that go with it.
 func (w Webhook) body(r Request, console string) (body []byte, header http.Header, err error) {
-	m := message{r.ID, r.Tool, r.About, r.Principal, r.Client, r.Text, len(r.Text) > maxText, r.Second, r.Expires, console}
-	if m.Cut {
-		for m.Text = m.Text[:maxText]; !utf8.ValidString(m.Text); {
-			m.Text = m.Text[:len(m.Text)-1]
-		}
-		m.Text += " [...]"
+	text := r.Text
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + " [...]"
 	}
+	until := r.Expires.UTC().Format(time.RFC3339)
+	said := fmt.Sprintf("Approval %s: %s asks to call %s, until %s.\n%s\n%s", r.ID, r.Principal, r.Tool, until, text,
+		cmp.Or(console, "toolserver approve "+r.ID))
 	header = http.Header{"Content-Type": {"application/json"}}
-	decide := cmp.Or(console, "toolserver approve "+r.ID)
 	switch w.Format {
 	case "slack":
-		plain := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
-		body, err = json.Marshal(map[string]any{"text": plain(fmt.Sprintf("Approval %s: %s asks to call %s, until %s.\n%s\n%s", r.ID, r.Principal, r.Tool,
-			r.Expires.UTC().Format(time.RFC3339), m.Text, decide)), "mrkdwn": false})
+		plain := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(said)
+		body, err = json.Marshal(map[string]any{"text": plain, "mrkdwn": false})
 	case "ntfy":
-		header.Set("Content-Type", "text/plain; charset=utf-8")
-		header.Set("Title", "Approval "+r.ID)
+		header = http.Header{"Content-Type": {"text/plain; charset=utf-8"}, "Title": {"Approval " + r.ID}}
 		if console != "" {
 			header.Set("Click", console)
 		}
-		body = []byte(fmt.Sprintf("%s asks to call %s, until %s.\n%s\n%s", r.Principal, r.Tool, r.Expires.UTC().Format(time.RFC3339), m.Text, decide))
+		body = []byte(said)
 	default:
-		body, err = json.Marshal(m)
+		body, err = json.Marshal(map[string]any{"id": r.ID, "tool": r.Tool, "about": r.About, "principal": r.Principal, "client": r.Client,
+			"text": text, "text_cut": len(r.Text) > maxText, "second": r.Second, "expires": until, "url": console})
 	}
 	return body, header, err
 }

@@ -64,9 +64,9 @@ func (c *Call) lifting(ctx context.Context, handle func(context.Context) (domain
 // agree asks a person to let the call do what policy refuses, unless they have let the
 // session do it. The refusal is what the call is answered with if they do not.
 func (c *Call) agree(ctx context.Context, refused Liftable) (refusal *domain.ToolResult, err error) {
-	q := question{refused: strings.Join(refused.Lifts(), ", "), session: c.Session.Lasts(), policy: refused.Policy()}
+	q := question{Call: c, refused: strings.Join(refused.Lifts(), ", "), session: c.Session.Lasts(), policy: refused.Policy()}
 	q.about = q.refused
-	said, refusal, err := c.allowed(ctx, q, refused.Lifts()...)
+	said, refusal, err := q.allowed(ctx, refused.Lifts()...)
 	if err == nil && refusal == nil {
 		said.About = Visible(q.about)
 		c.agreed = append(c.agreed, said)
@@ -75,15 +75,17 @@ func (c *Call) agree(ctx context.Context, refused Liftable) (refusal *domain.Too
 }
 
 // allowed asks a person about what is called so, unless they have allowed it for the session.
-func (c *Call) allowed(ctx context.Context, q question, what ...string) (said Asked, refusal *domain.ToolResult, err error) {
-	what = c.kinds(what...)
-	if c.Session.Lasts() && c.exec.grants.have(c.Session.Key(), q.policy, what) {
+func (q *question) allowed(ctx context.Context, what ...string) (said Asked, refusal *domain.ToolResult, err error) {
+	if needsSecond(q.Call) { // who alone may have allowed it before
+		what = []string{q.Name + ", by a second person: " + strings.Join(what, ", ")}
+	}
+	if q.Session.Lasts() && q.exec.grants.have(q.Session.Key(), q.policy, what) {
 		said = Asked{About: q.about, Answer: answerEarlier}
-		c.root().Record.asked(said)
+		q.root().Record.asked(said)
 		return said, nil, nil
 	}
-	if said, refusal, err = c.consult(ctx, q); said.Answer == answerSession && refusal == nil && err == nil {
-		c.exec.grants.add(c.Session.Key(), q.policy, what)
+	if said, refusal, err = q.consult(ctx); said.Answer == answerSession && refusal == nil && err == nil {
+		q.exec.grants.add(q.Session.Key(), q.policy, what)
 	}
 	return said, refusal, err
 }

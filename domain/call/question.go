@@ -21,6 +21,7 @@ import (
 
 // question is a question about a call.
 type question struct {
+	*Call
 	about   string // what is agreed to, for the record
 	refused string // what of it policy refuses, if that is why it is asked
 	session bool   // the answer may hold for the session
@@ -51,29 +52,29 @@ const maxQuestion = 64 << 10
 
 // consult asks a person to agree to the call, at the client or elsewhere. The refusal is what the call is
 // answered with if they do not.
-func (c *Call) consult(ctx context.Context, q question) (said Asked, refusal *domain.ToolResult, err error) {
-	text, refusal, err := c.question(ctx, q)
+func (q *question) consult(ctx context.Context) (said Asked, refusal *domain.ToolResult, err error) {
+	text, args, refusal, err := q.text(ctx)
 	if err != nil || refusal != nil {
 		return said, refusal, err
 	}
 	if len(text) > maxQuestion {
 		refused := domain.Failure("too_large", fmt.Sprintf("%s was not run: a person has to agree to it, and the question would have %d bytes; "+
-			"at most %d are shown, and nothing is left out", c.Name, len(text), maxQuestion), "Do it in several smaller calls.")
+			"at most %d are shown, and nothing is left out", q.Name, len(text), maxQuestion), "Do it in several smaller calls.")
 		return said, &refused, nil
 	}
-	if said, refusal, err = c.ask(ctx, q, text); err != nil {
+	if said, refusal, err = q.ask(ctx, text, args); err != nil {
 		return said, nil, err
 	}
-	c.root().Record.asked(said)
+	q.root().Record.asked(said)
 	switch {
 	case refusal != nil:
 		return said, refusal, nil
 	case said.Answer == answerOnce || said.Answer == answerSession:
 		return said, nil, nil
 	}
-	problem := c.Name + " was not run: the user did not agree to it"
+	problem := q.Name + " was not run: the user did not agree to it"
 	if said.Answer == answerNever {
-		problem = c.Name + " was not run: the user never agrees to it (" + said.Approval + ")"
+		problem = q.Name + " was not run: the user never agrees to it (" + said.Approval + ")"
 	}
 	if q.refused != "" {
 		problem += " (it needs what policy does not allow: " + q.refused + ")"
@@ -83,38 +84,34 @@ func (c *Call) consult(ctx context.Context, q question) (said Asked, refusal *do
 }
 
 // ask asks the user of the client or, if that cannot be or is not enough, somebody elsewhere.
-func (c *Call) ask(ctx context.Context, q question, text string) (said Asked, refusal *domain.ToolResult, err error) {
-	a, atClient := c.approvals(), CanAsk(ctx, AskElicitation) && !c.second()
+func (q *question) ask(ctx context.Context, text string, args []byte) (said Asked, refusal *domain.ToolResult, err error) {
+	a := approvalsOf(q.Call)
 	if a == nil {
 		said.About = q.about
-		said.Answer, err = c.elicit(ctx, q, text)
+		said.Answer, err = q.elicit(ctx, text)
 		return said, nil, err
 	}
-	asked, err := c.request(q, text)
-	if err == nil && atClient {
-		if said, err = c.never(ctx, a, asked); err != nil || said.Answer != "" {
+	asked := q.request(text, args)
+	if !asked.Second && CanAsk(ctx, AskElicitation) {
+		if said, err = q.never(ctx, a, asked); err != nil || said.Answer != "" {
 			return said, nil, err
 		}
-		said.Answer, err = c.elicit(ctx, q, text)
+		said.Answer, err = q.elicit(ctx, text)
 		if domain.CodeOf(err) != domain.CodeMissingCapability { // or it can ask, but not during this call
 			return said, nil, err
 		}
-		err = nil
 	}
-	if err != nil {
-		return said, nil, err
-	}
-	return c.askElsewhere(ctx, a, asked)
+	return q.askElsewhere(ctx, a, asked)
 }
 
 // elicit asks the user of the client, and returns their answer.
-func (c *Call) elicit(ctx context.Context, q question, text string) (answer string, err error) {
+func (q *question) elicit(ctx context.Context, text string) (answer string, err error) {
 	asked := Elicitation{Message: text}
 	if q.session {
 		asked.Schema = sessionChoice(Visible(q.refused))
 	}
 	name := "confirm"
-	if q.refused != "" || c.outer != nil || c.Tool.Preview != nil { // not the only question, so the answer is one to this text
+	if q.refused != "" || q.outer != nil || q.Tool.Preview != nil { // not the only question, so the answer is one to this text
 		sum := sha256.Sum256([]byte(text))
 		name += " " + hex.EncodeToString(sum[:8])
 	}
@@ -151,34 +148,33 @@ func sessionChoice(what string) json.RawMessage {
 	return append(b, `}},"required":["allow"]}`...)
 }
 
-// question returns what a person is asked. Secrets are taken out before what is
+// text returns what a person is asked, and the arguments. Secrets are taken out before what is
 // odd is spelled out, which would hide them from the redactor.
-func (c *Call) question(ctx context.Context, q question) (text string, refusal *domain.ToolResult, err error) {
+func (q *question) text(ctx context.Context) (text string, args []byte, refusal *domain.ToolResult, err error) {
 	var b bytes.Buffer
 	if q.refused != "" {
-		b.WriteString("Policy does not allow this: " + Visible(c.catalog.Redactor.Text(q.refused)) + ". ")
+		b.WriteString("Policy does not allow this: " + Visible(q.catalog.Redactor.Text(q.refused)) + ". ")
 	}
-	if c.Tool.Preview != nil {
-		text, refusal, err = c.Tool.Preview(ctx, c.args)
-		c.previewed = text
-		b.WriteString("Allow " + c.Name + "?\n")
-		for line := range strings.Lines(c.catalog.Redactor.Text(text)) {
+	if args = q.Raw; q.Tool.RunRaw == nil {
+		if args, err = q.args.JSON(); err != nil {
+			return "", nil, nil, err
+		}
+	}
+	if q.Tool.Preview != nil {
+		text, refusal, err = q.Tool.Preview(ctx, q.args)
+		q.previewed = text
+		b.WriteString("Allow " + q.Name + "?\n")
+		for line := range strings.Lines(q.catalog.Redactor.Text(text)) {
 			b.WriteString(Visible(strings.TrimSuffix(line, "\n")) + "\n")
 		}
-		return b.String(), refusal, err
-	}
-	args := c.Raw
-	if c.Tool.RunRaw == nil {
-		if args, err = c.args.JSON(); err != nil {
-			return "", nil, err
-		}
+		return b.String(), args, refusal, err
 	}
 	var call bytes.Buffer
-	call.WriteString("Allow " + c.Name + " with ")
-	if err := appendReadable(&call, c.catalog.Redactor.JSON(args)); err != nil {
-		return "", nil, err
+	call.WriteString("Allow " + q.Name + " with ")
+	if err := appendReadable(&call, q.catalog.Redactor.JSON(args)); err != nil {
+		return "", nil, nil, err
 	}
-	return b.String() + Visible(call.String()+"?"), nil, nil
+	return b.String() + Visible(call.String()+"?"), args, nil, nil
 }
 
 // appendReadable writes arguments on one line, with no more escapes than they need:

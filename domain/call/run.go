@@ -86,7 +86,8 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 // runTool runs the handler of a tool, after the user has agreed if the tool asks
 // for confirmation.
 func (c *Call) runTool(ctx context.Context) (out outcome, err error) {
-	if dry, _ := c.args["dryRun"].(bool); (c.Tool.Confirm || c.second()) && !(dry && c.Tool.RunRaw == nil) { // a dry run of this server's own tools does nothing
+	dry, _ := c.args["dryRun"].(bool)
+	if (c.Tool.Confirm || needsSecond(c)) && !(dry && c.Tool.RunRaw == nil) { // a dry run of this server's own tools does nothing
 		refusal, err := c.confirm(ctx)
 		if err != nil {
 			return out, err
@@ -118,10 +119,12 @@ func (c *Call) confirm(ctx context.Context) (refusal *domain.ToolResult, err err
 		setting := "tools." + cmp.Or(c.Tool.Offered, c.Name) + ".confirm"
 		unable := cannotAsk(AskElicitation, c.Name+" was not run: a person has to agree to each call of it ("+setting+"), and there is nobody to ask: "+
 			"the client does not declare elicitation or, on the command line, there is no terminal")
-		unable.Hint = "Use a client that supports elicitation or a terminal, or another tool; the operator can set " + setting + ": false, or approvals.enabled: true."
+		unable.Hint = "Use a client that supports elicitation or a terminal, or another tool; " +
+			"the operator can set " + setting + ": false, or approvals.enabled: true."
 		return nil, unable
 	}
-	_, refusal, err = c.allowed(ctx, question{about: "confirm"}, "confirm "+c.Name)
+	q := question{Call: c, about: "confirm"}
+	_, refusal, err = q.allowed(ctx, "confirm "+c.Name)
 	return refusal, err
 }
 

@@ -241,7 +241,8 @@ func (a *App) apply(cfg *config.Loaded) error {
 	}
 	issued, other := a.verifier(cfg)
 	settings := a.settings(cfg)
-	a.now.Store(&state{cfg, tokens, issued, settings, update, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box, desk(box.Policy.StateDirectory), claimed, warnings})
+	a.now.Store(&state{cfg, tokens, issued, settings, update, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box,
+		desk(box.Policy.StateDirectory), claimed, warnings})
 	useKeys(a.exec.Store, keys)
 	box.TakeEffect()
 	if issued.Start(); before != nil && other {
