@@ -200,6 +200,11 @@ func (c *Catalog) allows(p Principal, a Audience) bool {
 		return true
 	}
 	t, ok := c.byName[a.Tool]
+	if !ok { // the configuration may have renamed it
+		if i := slices.IndexFunc(c.tools, func(t *Tool) bool { return t.Offered == a.Tool }); i >= 0 {
+			t, ok = c.tools[i], true
+		}
+	}
 	if !ok || t.Disabled || !access.Allowed(p, t) {
 		return false
 	}
@@ -454,7 +459,7 @@ func (c *Catalog) Hidden(s Session) int {
 // cursor, with or without a template, and the cursor of the next page.
 func (c *Catalog) ListResources(p Principal, templates bool, cursor string) (page []*Resource, next string, err error) {
 	all := filter(c.resources, func(r *Resource) bool {
-		return r.Linked == nil && (r.Template != "") == templates && c.allows(p, r.Audience)
+		return r.Linked == nil && !r.Unlisted && (r.Template != "") == templates && c.allows(p, r.Audience)
 	})
 	for _, s := range c.skills {
 		if s.Listed && !templates && c.allowsSkill(p, s) {

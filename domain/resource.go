@@ -22,6 +22,8 @@ type Resource struct {
 	Alias       string // another address or template that reads it, as long as it stands for one resource only; empty for none
 	Audience
 
+	// Unlisted leaves it out of lists: only what names it leads to it.
+	Unlisted bool
 	// Linked makes it one that is not listed: it has all documents whose address begins with
 	// URI, and those that it reports were linked in what a principal, by its ID, has got.
 	Linked func(principal, uri string) bool
@@ -39,12 +41,19 @@ type Resource struct {
 	Listed json.RawMessage
 }
 
+// Views are pages that show results of tools (the extension io.modelcontextprotocol/ui). Their addresses begin with
+// ViewBase, and ViewType is their type, to the letter.
+const (
+	ViewBase = "ui://toolserver/"
+	ViewType = "text/html;profile=mcp-app"
+)
+
 // Audience says who may know of something.
 type Audience struct {
 	Groups          []string // principals in any of these; empty means everyone
 	Scopes          []string // that credentials need which are not good for everything
 	ComplianceLevel string   // level the data has; empty means unset
-	Tool            string   // only those who may use this tool too; empty means no tool
+	Tool            string   // only those who may use this tool too, by the name that its source gives it; empty means no tool
 }
 
 // Location is the URI of a document, and what the template made of it.

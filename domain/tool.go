@@ -52,6 +52,7 @@ type Tool struct {
 
 	Target  []string  // arguments that say what a call touches, for the record: paths, URLs, commands, recipients, IDs; never content
 	Runs    bool      // it runs commands, whose exit code callers may want for their own
+	View    string    // name of the view, a page at [ViewBase], that shows its results to clients that have views; "" for none
 	Ability string    // what it is good for, without its name, as a clause: "search the content of files"
 	Explain Explainer // what the policy makes of a call; nil if nothing but groups and levels decides
 
@@ -225,7 +226,7 @@ func (t *Tool) HasEffects() bool {
 func (t *Tool) looksLike(old *Tool) bool {
 	return old != nil && t.Name == old.Name && t.Title == old.Title && t.Description == old.Description && t.Category == old.Category &&
 		t.Annotations == old.Annotations && t.Structured == old.Structured && t.Listing == old.Listing && t.Disabled == old.Disabled &&
-		t.Confirm == old.Confirm && t.Final == old.Final &&
+		t.Confirm == old.Confirm && t.Final == old.Final && t.View == old.View &&
 		t.ComplianceLevel == old.ComplianceLevel &&
 		slices.Equal(t.Groups, old.Groups) && slices.Equal(t.Scopes, old.Scopes) &&
 		bytes.Equal(t.Listed, old.Listed) && bytes.Equal(t.Input.Raw(), old.Input.Raw()) &&

@@ -202,7 +202,7 @@ func (x *exchange) items(c *domain.Catalog, cursor string) (_ []byte, next strin
 	}
 	page, err := c.List(domain.ListToolsQuery{Session: x.domain(), Category: x.meta.category, Cursor: cursor})
 	claude := x.domain().ClaudeCode()
-	h := hints{c, claude, claude && c.Hidden(x.domain()) > 0}
+	h := hints{c, claude, claude && c.Hidden(x.domain()) > 0, x.shows()}
 	return appendList(nil, "tools", page.Tools, func(b []byte, t *domain.Tool) []byte {
 		form, start := formOf(t, c, h.claude), len(b)
 		return h.append(appendTool(b, t, form, x.meta.modern), start, t, form)
@@ -366,6 +366,7 @@ type hints struct {
 	catalog *domain.Catalog
 	claude  bool // it is Claude Code: nobody else is known to read its hints, and everybody would pay for them
 	hidden  bool // lists leave tools out for it
+	views   bool // it shows them
 }
 
 // append adds to the entry of a tool, from start on, what it has in _meta: beside what its server says, which stays, except
@@ -401,6 +402,11 @@ func (h hints) append(b []byte, start int, t *domain.Tool, form string) []byte {
 func (h hints) each(t *domain.Tool, form string, add func(key string, value []byte)) {
 	if t.Category != "" && t.Origin.Server == "" && t.Listed == nil { // other servers say all of theirs themselves
 		add(categoryKey, rawjson.AppendString(nil, t.Category))
+	}
+	if h.views && t.View != "" && (t.Output == nil || form != domain.FormText) { // views show structured content, if the tool has any
+		address := rawjson.AppendString(nil, domain.ViewBase+t.View)
+		add("ui", slices.Concat([]byte(`{"resourceUri":`), address, []byte(`,"visibility":["model","app"]}`)))
+		add("ui/resourceUri", address) // deprecated, but hosts look at it
 	}
 	if !h.claude {
 		return

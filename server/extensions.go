@@ -7,6 +7,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/wire/jsonrpc"
 	"github.com/toolserver/toolserver/wire/rawjson"
@@ -23,11 +24,12 @@ type Extensions struct {
 	Tasks  bool `yaml:"tasks"`
 	Skills bool `yaml:"skills"`
 	Files  bool `yaml:"files"`
+	UI     bool `yaml:"ui" template:"-"`
 }
 
 // DefaultProtocol has every extension that is no experiment.
 func DefaultProtocol() Protocol {
-	return Protocol{Extensions: Extensions{Tasks: true, Skills: true, Files: true}}
+	return Protocol{Extensions: Extensions{Tasks: true, Skills: true, Files: true, UI: true}}
 }
 
 // extension is a part of the protocol of its own, with methods for those who know
@@ -42,8 +44,10 @@ type extension struct {
 	// declared rejects requests of clients that do not declare it, which they do in each request: it is
 	// none of protocol versions with sessions.
 	declared bool
-	purpose  string // for people
-	on       func(Extensions) bool
+	// negotiated says that clients declare it in the handshake, too: only who does so notices anything of it.
+	negotiated bool
+	purpose    string // for people
+	on         func(Extensions) bool
 }
 
 const stageExperimental = "experimental"
@@ -63,6 +67,7 @@ const (
 	extensionTasks = iota
 	extensionSkills
 	extensionFiles
+	extensionUI
 	extensionCount
 )
 
@@ -83,6 +88,11 @@ var extensions = [extensionCount]extension{
 		name: "files", id: call.FilesExtension, stage: stageExperimental, settings: `{"upload":{},"download":{}}`, declared: true,
 		purpose: "Tools take files of the client and give it files by address, over HTTP only",
 		on:      func(s Extensions) bool { return s.Files },
+	},
+	extensionUI: {
+		name: "ui", id: "io.modelcontextprotocol/ui", stage: "stable", settings: "{}", negotiated: true,
+		purpose: "Pages that show results of tools, in programs that show pages (MCP Apps)",
+		on:      func(s Extensions) bool { return s.UI },
 	},
 }
 
@@ -130,6 +140,31 @@ func extensionOf(method string) (place int, ok bool) {
 // client declares it.
 func (in *incoming) uses(place int) bool {
 	return in.server.offering.Load().on[place] && rawjson.Member(rawjson.Member(in.meta.capabilities, "extensions"), extensions[place].id) != nil
+}
+
+// shows reports whether the client of a request shows views, and is offered them.
+func (in *incoming) shows() bool {
+	switch {
+	case !in.server.offering.Load().on[extensionUI]:
+		return false
+	case in.meta.modern:
+		return showsViews(in.meta.capabilities)
+	}
+	return in.session.handshake().asks&asksViews != 0
+}
+
+// showsViews reports whether capabilities say that a client shows pages of the type that views have.
+func showsViews(capabilities json.RawMessage) (shows bool) {
+	types := rawjson.Member(rawjson.Member(rawjson.Member(capabilities, "extensions"), extensions[extensionUI].id), "mimeTypes")
+	if len(types) == 0 || types[0] != '[' {
+		return false
+	}
+	_ = rawjson.Array(types, func(t []byte) error {
+		text, err := rawjson.String(t)
+		shows = shows || err == nil && text == domain.ViewType
+		return nil
+	})
+	return shows
 }
 
 // checkExtension holds a request to the extension that its method belongs to.

@@ -17,7 +17,7 @@ func TestExtensionsPage(t *testing.T) {
 	table.WriteString("| extension | stage | the client declares it | methods | header `Mcp-Name` | |\n|---|---|---|---|---|---|\n")
 	for _, e := range extensions {
 		declares, header := "no", ""
-		if e.declared {
+		if e.declared || e.negotiated {
 			declares = "yes"
 		}
 		if e.header != "" {

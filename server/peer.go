@@ -117,11 +117,14 @@ func (p *peer) Supports(method string) bool {
 	return settled.asks.has(method)
 }
 
-// asks are what a client with a session can be asked: bits in the order of askable.
+// asks are what a client with a session can be asked, bits in the order of askable, and asksViews.
 type asks byte
 
 // askable are methods. Their order is part of passports: it stays.
 var askable = [...]string{call.AskElicitation, call.AskURL, call.AskSampling, call.AskRoots}
+
+// asksViews is the bit of a client that shows views; those below it are for further methods.
+const asksViews asks = 1 << 7
 
 // has reports whether a method is among them.
 func (a asks) has(method string) bool {
@@ -129,12 +132,15 @@ func (a asks) has(method string) bool {
 	return i >= 0 && a&(1<<i) != 0
 }
 
-// readAsks returns what the capabilities of a client say that it can be asked.
+// readAsks returns what the capabilities of a client say that it can be asked and shows.
 func readAsks(capabilities json.RawMessage) (all asks) {
 	for i, method := range askable {
 		if canAsk(capabilities, method) {
 			all |= 1 << i
 		}
+	}
+	if showsViews(capabilities) {
+		all |= asksViews
 	}
 	return all
 }

@@ -18,7 +18,7 @@ type Passport struct {
 	ID      [16]byte // of the session in logs
 	Made    time.Time
 	Version string // of the protocol
-	Asks    byte   // what its client can be asked, in bits that do not change
+	Asks    byte   // what its client can be asked and shows, in bits that do not change
 	Client  string // its name and version, of which the beginning is kept
 }
 
