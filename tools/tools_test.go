@@ -26,6 +26,7 @@ import (
 	"github.com/toolserver/toolserver/tools/google/calendar"
 	"github.com/toolserver/toolserver/tools/google/gmail"
 	"github.com/toolserver/toolserver/tools/linkedin"
+	"github.com/toolserver/toolserver/tools/resources"
 	"github.com/toolserver/toolserver/tools/system"
 	"github.com/toolserver/toolserver/tools/websearch"
 )
@@ -148,6 +149,23 @@ func TestLint(t *testing.T) {
 	}
 	list, _, _ := offered(t, &tools.Families{}, d)
 	lint(t, list...)
+}
+
+// TestViews has each view belong to the tool that names it.
+func TestViews(t *testing.T) {
+	views := map[string]string{}
+	for _, v := range resources.Views() {
+		views[v.Audience.Tool] = strings.TrimPrefix(v.URI, domain.ViewBase)
+	}
+	for _, tool := range all(t) {
+		if views[tool.Name] != tool.View {
+			t.Errorf("%s names the view %q; the one for it is %q", tool.Name, tool.View, views[tool.Name])
+		}
+		delete(views, tool.Name)
+	}
+	if len(views) > 0 {
+		t.Errorf("no tools: %v", views)
+	}
 }
 
 // TestCatalog keeps testdata/tools.json, what a model is told about every tool,

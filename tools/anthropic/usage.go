@@ -66,7 +66,7 @@ func usage(s service) domain.Tool {
 			"If has_more is true, call again with offset=next_offset or else page=next_page.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Timeout:     usageTimeout, Output: schema.OutputOf[usageResult[float64, map[string]any]](),
-		Ability: "report what an organization uses of Anthropic's models and what that costs",
+		View: "usage", Ability: "report what an organization uses of Anthropic's models and what that costs",
 	}, u.usage)
 }
 

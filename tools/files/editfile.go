@@ -48,7 +48,7 @@ func editFile(t fileTool) domain.Tool {
 		Description: "Replace exact pieces of a text file, all or none, and return a unified diff. Keeps line endings, encoding and permissions. " +
 			"If a text is not found, the answer shows the closest place.",
 		Annotations: domain.Annotations{Destructive: true},
-		Ability:     "change parts of files",
+		View:        "diff", Ability: "change parts of files",
 	}, fileTool.edit)
 }
 

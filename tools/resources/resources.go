@@ -26,6 +26,7 @@ func Names() []string { return []string{ConfigName, HealthName, UpstreamsName, F
 // Options are what the configuration says of the resources.
 type Options struct {
 	Servers bool // there are other MCP servers
+	Views   bool // clients may be offered views
 }
 
 // Server is what the resources are about. A field that is nil leaves out
@@ -59,6 +60,9 @@ func Family(s Server) declare.Family[Options, []domain.Resource] {
 			}
 			if s.Upstreams != nil && from.Config.Servers {
 				all = append(all, upstreams(s))
+			}
+			if from.Config.Views {
+				all = append(all, Views()...)
 			}
 			box := from.Sandbox
 			f := &fileReader{box.For(files.ReadFile).Reader(), box.For(files.ListDirectory).Reader(), box.WorkingDirectory()}

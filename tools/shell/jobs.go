@@ -124,7 +124,7 @@ func newJobs(c sandbox.Capabilities) domain.Tool {
 		Annotations: domain.Annotations{Destructive: true},
 		Output:      schema.OutputOf[jobsResult](),
 		Timeout:     maxWait*time.Second + overtime,
-		Ability:     "watch and stop background commands",
+		View:        "jobs", Ability: "watch and stop background commands",
 	}, watcher{c.Jobs()}.run)
 }
 

@@ -337,7 +337,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox, registry *domain.Regi
 		Google:    google.Config{Options: cfg.Google, Keeping: cfg.SignIns, Disabled: google.DisabledOf(cfg.Tools)},
 		Meta:      meta.Options{File: cfg.CapabilitiesFile, Model: cfg.Anthropic},
 		Discovery: discovery.Options{Servers: len(cfg.Servers) > 0, Everything: cfg.Discovery.Mode == domain.DiscoverSearch},
-		Resources: resources.Options{Servers: len(cfg.Servers) > 0},
+		Resources: resources.Options{Servers: len(cfg.Servers) > 0, Views: cfg.Protocol.Extensions.UI},
 		Skills:    skills.Options{Off: !cfg.Protocol.Extensions.Skills, Directories: cfg.Skills.Directories},
 	}
 }

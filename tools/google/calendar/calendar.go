@@ -90,7 +90,7 @@ func (s *toolset) family() api.Family {
 	changes := domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true}
 	all := []api.Tool{
 		of(domain.Tool{Name: ListName, Target: []string{"calendarId", "query", "timeMin", "timeMax"}, Annotations: reads, Output: schema.OutputOf[listResult](),
-			MaxResultChars: maxListChars}, // 250 events are 80,000 characters as text, and twice that as data
+			MaxResultChars: maxListChars, View: "calendar"}, // 250 events are 80,000 characters as text, and twice that as data
 			false, reading, "Error listing calendar events", runs(s, s.list)),
 		of(domain.Tool{Name: CreateName, Target: []string{"calendarId", "eventId", "attendees", "dryRun"},
 			Annotations: domain.Annotations{OpenWorld: true}, Final: true, Output: schema.OutputOf[savedResult](),
