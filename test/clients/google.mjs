@@ -60,7 +60,7 @@ class Browser {
 }
 
 // signIn signs in with the address that a tool has answered with.
-async function signIn(answer) {
+export async function signIn(answer) {
   const { text } = badNews(answer, /^sign_in_required$/);
   const address = text.match(/http:\/\/127\.0\.0\.1:\d+\/connect\/[\w-]+/);
   assert.ok(address, text);
