@@ -3,10 +3,10 @@
 //
 //   node console.mjs TOOLSERVER [--screenshots DIRECTORY]
 //
-// The browser and axe are packages of browser/. Ends with a line "N passed, N failed" and status 1 if something failed.
+// The browser and axe are packages of apps/. Ends with a line "N passed, N failed" and status 1 if something failed.
 
 import { createRequire } from 'node:module';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -17,7 +17,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { endAll, start, Tail, until } from './spawn.mjs';
 import { Report } from './report.mjs';
 
-const require = createRequire(new URL('./browser/', import.meta.url));
+const require = createRequire(new URL('./apps/', import.meta.url));
 const { chromium } = require('playwright-core');
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -36,15 +36,18 @@ mkdirSync(join(home, '.cursor'), { recursive: true });
 writeFileSync(join(home, '.cursor', 'mcp.json'), '{"mcpServers":{}}\n');
 writeFileSync(join(dir, 'work', HOSTILE.replaceAll('/', '_').slice(0, 60)), 'x');
 const config = join(dir, 'toolserver.yaml');
-writeFileSync(config, `
+const alone = join(dir, 'alone.yaml'); // an audit has one writer
+const common = `
 working_directory: ${dir}/work
 state_directory: ${dir}/state
-audit: {file: ${dir}/audit.jsonl, key_file: ${dir}/audit.key}
 approvals: {enabled: true, wait: 20s, expires: 10m}
 tools: {write_file: {confirm: true}}
+`;
+writeFileSync(alone, common, { mode: 0o600 });
+writeFileSync(config, `${common}
+audit: {file: ${dir}/audit.jsonl, key_file: ${dir}/audit.key}
 mcp_servers: {shop: {command: ${process.execPath}, args: [${dir}/shop.mjs]}}
-`);
-chmodSync(config, 0o600);
+`, { mode: 0o600 });
 writeFileSync(join(dir, 'other.yaml'), `working_directory: ${dir}/work\nstate_directory: ${dir}/state\ntools: {read_file: {allowed_paths: [/etc, ${dir}/work]}}\n`);
 const offer = (text) => writeFileSync(join(dir, 'shop.mjs'), `
 import { createInterface } from 'node:readline';
@@ -92,7 +95,7 @@ assert(made.code === 0, made.said);
 let address = await serve();
 const base = address.replace(/in\/.*/, '');
 const http = await connect(new StreamableHTTPClientTransport(url));
-const stdio = await connect(new StdioClientTransport({ command: binary, args: ['serve', '--stdio', '--config', config], env, stderr: 'ignore' }));
+const stdio = await connect(new StdioClientTransport({ command: binary, args: ['serve', '--stdio', '--config', alone], env, stderr: 'ignore' }));
 const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args });
 let storageState;
@@ -196,25 +199,11 @@ try {
     await page.getByLabel(/Arguments/).fill('{"path": "/etc/shadow"}');
     await page.getByRole('button', { name: 'Explain' }).click();
     await page.getByRole('status').getByText('denied').waitFor();
-    await page.getByLabel('File').fill(join(dir, 'other.yaml'));
+    await page.getByLabel('File', { exact: true }).fill(join(dir, 'other.yaml'));
     await page.getByRole('button', { name: /Compare/ }).click();
     assert(/[1-9]\d* of \d+ calls/.test(await page.getByRole('status').innerText()), await page.locator('main').innerText());
     await page.goto(`${base}policy?check=1`);
     await page.getByRole('region', { name: 'Findings' }).waitFor();
-    await context.close();
-  });
-
-  await tests.test('a token is made, seen once, and revoked', async () => {
-    const { page, context } = await open({ path: 'people' });
-    await page.getByLabel('Name').fill('ann');
-    await page.getByRole('button', { name: 'Make' }).click();
-    const token = (await page.getByRole('region', { name: 'Token', exact: true }).innerText()).trim();
-    assert((await run('auth', 'check', token)).code === 0, `${token} is not accepted`);
-    await page.goto(`${base}people`);
-    assert(!(await page.content()).includes(token), 'it is shown again');
-    await page.getByRole('row', { name: /ann/ }).getByRole('button', { name: 'Revoke' }).click();
-    await page.waitForURL(/people$/);
-    assert((await run('auth', 'check', token)).code === 1, 'it is accepted after it was revoked');
     await context.close();
   });
 
@@ -236,7 +225,17 @@ try {
     const connected = await page.getByRole('region', { name: 'Connected' }).innerText();
     assert(/a client 1[\s\S]*a client 1/.test(connected), connected);
     await page.getByRole('row', { name: /^Cursor/ }).getByRole('button', { name: 'Install' }).click();
+    await page.getByRole('alert').first().waitFor(); // a second server of this configuration would not start
+    const other = start(binary, ['console', '--config', alone], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    const said = new Tail(other.stderr);
+    await until(5_000, 'the other console', () => said.text.includes('/in/'));
+    await page.goto(said.text.match(/http:\S+/)[0]);
+    await page.waitForURL(/\/[0-9a-f]{16}\/$/);
+    await page.getByRole('link', { name: 'Clients' }).click();
+    await page.getByRole('row', { name: /^Cursor/ }).getByRole('button', { name: 'Replace' }).click();
     await page.waitForURL(/clients$/);
+    await page.getByRole('row', { name: /^Cursor .*works/ }).waitFor();
+    other.kill();
     assert(readFileSync(join(home, '.cursor', 'mcp.json'), 'utf8').includes('toolserver'), 'the file has no entry');
     await context.close();
   });
@@ -328,6 +327,20 @@ try {
     await call(client, 'read_file', { path: '/after/the/restart' }).catch(() => {});
     await page.locator('#done tr', { hasText: '/after/the/restart' }).waitFor({ timeout: 5_000 });
     await client.close();
+    await context.close();
+  });
+
+  await tests.test('a token is made, seen once, and revoked', async () => {
+    const { page, context } = await open({ path: 'people' });
+    await page.getByLabel('Name').fill('ann');
+    await page.getByRole('button', { name: 'Make' }).click();
+    const token = (await page.getByRole('region', { name: 'Token', exact: true }).innerText()).trim();
+    assert((await run('auth', 'check', token)).code === 0, `${token} is not accepted`);
+    await page.goto(`${base}people`);
+    assert(!(await page.content()).includes(token), 'it is shown again');
+    await page.getByRole('row', { name: /ann/ }).getByRole('button', { name: 'Revoke' }).click();
+    await page.waitForURL(/people$/);
+    assert((await run('auth', 'check', token)).code === 1, 'it is accepted after it was revoked');
     await context.close();
   });
 

@@ -146,7 +146,7 @@ func (g *globals) openConsole(ctx context.Context, cfg *config.Loaded, address s
 	}
 	state := func(name string) *sandbox.State { return sandbox.NewState(cfg.Policy().StateDirectory, name) }
 	o := console.Options{
-		Run: g.printed, Record: app.RecordDirectory(cfg), Sockets: state("live").Directory, Desk: approval.Open(state("approvals").Directory),
+		Run: g.printed, Record: app.RecordDirectory(cfg), Sockets: app.LiveDirectory(cfg), Desk: approval.Open(state("approvals").Directory),
 		State: state("console"), User: cfg.Principal(cfg.Server.User).ID,
 	}
 	if a != nil {

@@ -59,13 +59,15 @@ func bars(title string, days []string, values map[string]int64) node {
 	label := func(at float64, anchor, day string) node {
 		return el("text", attr("x", number(at)), attr("y", number(height+20)), attr("text-anchor", anchor), text(day))
 	}
-	inner := []node{attr("viewBox", fmt.Sprintf("0 0 %d %d", chartWidth, chartHeight+26)), attr("role", "img"), attr("aria-label", title), el("title", text(title))}
+	inner := []node{attr("viewBox", fmt.Sprintf("0 0 %d %d", chartWidth, chartHeight+26)), attr("role", "img"), attr("aria-label", title), el("title",
+		text(title))}
 	for i, day := range days {
 		tall := float64(values[day]) / float64(max(most, 1)) * (height - 24)
 		inner = append(inner, el("rect", attr("x", number(float64(i)*width+1)), attr("y", number(height-tall)), attr("width", number(max(width-2, 1))),
 			attr("height", number(tall)), el("title", text(fmt.Sprintf("%s: %d", day, values[day])))))
 	}
-	inner = append(inner, el("text", attr("x", "2"), attr("y", "16"), text("at most "+strconv.FormatInt(most, 10))), el("line", attr("x1", "0"), attr("y1", number(height)), attr("x2", number(chartWidth)), attr("y2", number(height))))
+	inner = append(inner, el("text", attr("x", "2"), attr("y", "16"), text("at most "+strconv.FormatInt(most, 10))), el("line", attr("x1", "0"), attr("y1",
+		number(height)), attr("x2", number(chartWidth)), attr("y2", number(height))))
 	if len(days) > 0 {
 		inner = append(inner, label(0, "start", days[0]))
 	}

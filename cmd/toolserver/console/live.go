@@ -117,7 +117,8 @@ func (v *visit) state(ctx context.Context) state {
 		s.Processes++
 		s.Clients += len(p.Clients)
 		for _, c := range p.Calls {
-			s.Running = append(s.Running, running{p.Process.PID, c.ID, call.Visible(c.Tool), call.Visible(c.Principal), call.Visible(c.Client), c.Started.Local().Format("15:04:05")})
+			s.Running = append(s.Running, running{p.Process.PID, c.ID, call.Visible(c.Tool), call.Visible(c.Principal), call.Visible(c.Client),
+				c.Started.Local().Format("15:04:05")})
 		}
 	}
 	slices.SortFunc(s.Running, func(a, b running) int { return strings.Compare(a.Since+a.ID, b.Since+b.ID) })

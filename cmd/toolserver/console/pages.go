@@ -127,7 +127,8 @@ func (v *visit) now() {
 		table("In flight", []string{"Since", "Tool", "Principal", "Client", "Process", ""}, group(id("flight"), each(s.Running, func(c running) node {
 			return el("tr", wrap("td", c.Since), wrap("td", c.Tool), wrap("td", c.Principal), wrap("td", c.Client), wrap("td", c.PID), cancel(strconv.Itoa(c.PID), c.ID))
 		}))),
-		el("template", id("running-row"), el("tr", el("td", f("since")), el("td", f("tool")), el("td", f("principal")), el("td", f("client")), el("td", f("pid")), cancel("", ""))),
+		el("template", id("running-row"), el("tr", el("td", f("since")), el("td", f("tool")), el("td", f("principal")), el("td", f("client")), el("td", f("pid")),
+			cancel("", ""))),
 		h2("Calls"),
 		get("Calls", field("Tool", "tool", q.Tool), field("Principal", "principal", q.Principal),
 			choice("Outcome", "outcome", q.Outcome, []string{"", "ok", "refused", "failed", "tool_error", "error", "input_required", "unfinished"}),
@@ -180,7 +181,8 @@ func (v *visit) call() {
 	}
 	v.show("Call "+e.ID,
 		pairs(append([]any{"Tool", e.Tool, "Time", at(e.Time), "Outcome", e.Outcome + " " + e.ErrorType, "Took", milliseconds(e.Took), "Principal", e.Principal,
-			"Client", e.Client, "Sizes", fmt.Sprintf("%d bytes of arguments, %d bytes of result", e.ArgsBytes, e.ResultBytes), "Asked", string(e.Asked)}, touched...)...),
+			"Client", e.Client, "Sizes", fmt.Sprintf("%d bytes of arguments, %d bytes of result", e.ArgsBytes, e.ResultBytes), "Asked", string(e.Asked)},
+			touched...)...),
 		group(refusals...), h2("The same call today"), verdict(&data.Today))
 }
 
@@ -244,7 +246,8 @@ func (v *visit) policy() {
 			field("As", "as", v.r.FormValue("as"), attr("placeholder", "you")), field("In groups", "groups", v.r.FormValue("groups")), button("Explain")),
 		decided,
 		h2("What another configuration would decide"),
-		get("Compare", field("File", "against", v.r.FormValue("against"), attr("required"), attr("placeholder", "/path/to/other.yaml")), button("Compare the last 1,000 calls")),
+		get("Compare", field("File", "against", v.r.FormValue("against"), attr("required"), attr("placeholder", "/path/to/other.yaml")),
+			button("Compare the last 1,000 calls")),
 		compared,
 		h2("What this machine enforces"), checked, when(checked == nil, get("Check", hide("check", "1"), button("Check"))),
 		h2("The configuration in force"), pre("The configuration in force", string(shown)))
@@ -318,7 +321,8 @@ func (v *visit) upstreams() {
 		if json.Unmarshal(raw, &servers) != nil || len(servers) == 0 {
 			return
 		}
-		inner = append(inner, h2("Seen by "+by), table("Servers seen by "+by, []string{"Server", "State", "Since", "Tools", "Left out", "In flight", "Failures", "What is wrong"},
+		inner = append(inner, h2("Seen by "+by), table("Servers seen by "+by, []string{"Server", "State", "Since", "Tools", "Left out", "In flight", "Failures",
+			"What is wrong"},
 			each(servers, seenUpstream)))
 		for _, s := range servers {
 			var d struct{ Changed []upstream.Difference }
@@ -362,7 +366,8 @@ func seenUpstream(s upstreamSeen) node {
 	for _, m := range domain.Joined(s.Left) {
 		more("left out: " + string(m.Kind) + " " + m.Name + ": " + m.Reason)
 	}
-	return tr(string(s.Status), group(text(s.Name+" "), el("small", text(s.Transport+" "+s.Protocol))), string(s.Status), s.Since, s.Tools, s.Missing, s.InFlight, s.Failures, group(wrong...))
+	return tr(string(s.Status), group(text(s.Name+" "), el("small", text(s.Transport+" "+s.Protocol))), string(s.Status), s.Since, s.Tools, s.Missing,
+		s.InFlight, s.Failures, group(wrong...))
 }
 
 // readable returns JSON as people read it: a text as its lines, anything else indented.
@@ -400,16 +405,19 @@ func (v *visit) people(made *madeToken) {
 	_ = v.run(&data, "token", "list") // v.problem says it
 	var fresh node
 	if made != nil {
-		fresh = el("section", attr("role", "status"), h2("A new token"), p("Copy it now. It is not shown again."), pre("Token", made.Token), when(made.File != "", p("Its hash is in ", made.File, ".")))
+		fresh = el("section", attr("role", "status"), h2("A new token"), p("Copy it now. It is not shown again."), pre("Token", made.Token), when(made.File != "",
+			p("Its hash is in ", made.File, ".")))
 	}
 	v.show("People", fresh, h2("Tokens"),
 		table("Tokens", []string{"Name", "Groups", "Scopes", "Expires", "ID", ""}, each(data.Tokens, func(t token) node {
-			return tr("", group(text(t.Name+" "), el("a", attr("href", v.base+"?"+query("principal", t.Name)), text("calls"))), strings.Join(t.Groups, ", "), strings.Join(t.Scopes, ", "),
+			return tr("", group(text(t.Name+" "), el("a", attr("href", v.base+"?"+query("principal", t.Name)), text("calls"))), strings.Join(t.Groups, ", "),
+				strings.Join(t.Scopes, ", "),
 				t.Expires, code(t.ID), group(v.post("people/rotate", hide("name", t.Name), button("Replace")),
 					v.post("people/revoke", hide("name", t.Name), hide("id", t.ID), button("Revoke", class("danger")))))
 		})),
 		h2("New token"),
-		v.post("people/new", class("row"), field("Name", "name", "", attr("required")), field("Groups", "groups", "", attr("placeholder", "a,b")), field("Scopes", "scopes", ""),
+		v.post("people/new", class("row"), field("Name", "name", "", attr("required")), field("Groups", "groups", "", attr("placeholder", "a,b")), field("Scopes",
+			"scopes", ""),
 			field("Expires", "expires", "", attr("placeholder", "90d")), button("Make")))
 }
 
@@ -461,15 +469,18 @@ func (v *visit) usage() {
 		said = strings.Replace(said, "record.", "record, which goes back to "+at(first)+".", 1)
 	}
 	inner := []node{p(said),
-		get("Price", field("Price of a million tokens", "price", strconv.FormatFloat(price, 'f', -1, 64), attr("type", "number"), attr("min", "0"), attr("step", "any")), button("Show")),
+		get("Price", field("Price of a million tokens", "price", strconv.FormatFloat(price, 'f', -1, 64), attr("type", "number"), attr("min", "0"), attr("step",
+			"any")), button("Show")),
 		el("div", class("charts"), bars("Calls a day", days, calls), bars("Failed calls a day", days, failed), bars("Seconds a day", days, seconds))}
 	byDay := sums(counts, func(k used) string { return k.Day }, price)
 	slices.SortFunc(byDay, func(a, b sum) int { return strings.Compare(b.Name, a.Name) })
 	for _, t := range []struct {
 		by   string
 		rows []sum
-	}{{"Day", byDay}, {"Tool", sums(counts, func(k used) string { return k.Tool }, price)}, {"Principal", sums(counts, func(k used) string { return k.Principal }, price)}} {
-		inner = append(inner, h2(t.by), table("Usage by "+strings.ToLower(t.by), []string{t.by, "Calls", "Failed", "Milliseconds", "Bytes in", "Bytes out", "Tokens", "Money"},
+	}{{"Day", byDay}, {"Tool", sums(counts, func(k used) string { return k.Tool }, price)}, {"Principal", sums(counts,
+		func(k used) string { return k.Principal }, price)}} {
+		inner = append(inner, h2(t.by), table("Usage by "+strings.ToLower(t.by), []string{t.by, "Calls", "Failed", "Milliseconds", "Bytes in", "Bytes out",
+			"Tokens", "Money"},
 			each(t.rows[:min(len(t.rows), maxRows)], func(s sum) node {
 				return tr("", s.Name, s.Calls, s.Failed, s.Millis, s.In, s.Out, s.Tokens, s.Money)
 			})))
@@ -508,7 +519,8 @@ func (v *visit) audit() {
 	v.show("Audit",
 		get("Verify", hide("verify", "1"), button("Verify")), verified,
 		get("Entries", field("Principal", "principal", v.r.FormValue("principal")), field("Tool", "tool", v.r.FormValue("tool")),
-			field("Type", "type", v.r.FormValue("type"), attr("placeholder", "call.end")), field("Since", "since", v.r.FormValue("since"), attr("placeholder", "1d")), button("Show")),
+			field("Type", "type", v.r.FormValue("type"), attr("placeholder", "call.end")), field("Since", "since", v.r.FormValue("since"), attr("placeholder",
+				"1d")), button("Show")),
 		table("Entries", []string{"Number", "Time", "Type", "Principal", "What", "Outcome"}, each(entries, func(e audit.Entry) node {
 			return tr(e.Outcome, e.Sequence, e.Time, e.Type, e.Principal, e.Name+" "+e.Detail, e.Outcome+" "+e.Error+" "+strings.Join(e.Rules, ", "))
 		})))
@@ -532,21 +544,31 @@ func (v *visit) clients() {
 		h2("Connected"), table("Connected", []string{"Client", "Protocol", "Principal", "Extensions", "In flight", "Server"}, group(connected...)),
 		when(len(connected) == 0, p("No client is connected.")),
 		h2("On this machine"), table("On this machine", []string{"Client", "State", "File", ""}, each(all, func(k known) node {
-			state := "not here"
+			state, add := "not here", button("Install")
 			switch {
 			case k.Works:
 				state = "works"
 			case k.Installed:
-				state = "has the entry, which does not start the server"
+				state, add = "has the entry, which does not start the server", button("Replace", attr("name", "replace"), attr("value", "1"))
 			case k.Found:
 				state = "found"
 			}
-			return tr("", k.Title, state, code(k.File), when(k.Found && !k.Installed, v.post("clients/install", hide("client", k.Client), button("Install"))))
+			return tr("", k.Title, state, code(k.File), when(k.Found && !k.Works, v.post("clients/install", hide("client", k.Client), add)))
 		})))
 }
 
 // install adds the server to a client.
 func (v *visit) install() {
-	var said any
-	v.did(v.run(&said, "install", "--", v.r.PostFormValue("client")), "clients")
+	var said []struct{ Problem string }
+	args := []string{"install", "--", v.r.PostFormValue("client")}
+	if v.r.PostFormValue("replace") != "" {
+		args = slices.Insert(args, 1, "--force")
+	}
+	err := v.run(&said, args...)
+	for _, s := range said {
+		if err != nil && s.Problem != "" {
+			err = errors.New(s.Problem)
+		}
+	}
+	v.did(err, "clients")
 }
