@@ -12,9 +12,26 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 )
+
+// served is a client whose requests a handler answers, without a network.
+func served(handle http.HandlerFunc) *http.Client {
+	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: transport(handle)}
+}
+
+type transport http.HandlerFunc
+
+func (handle transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if handle == nil {
+		return nil, io.ErrUnexpectedEOF
+	}
+	w := httptest.NewRecorder()
+	handle(w, req)
+	return w.Result(), nil
+}
 
 // TestWebhook checks what is sent, in each form, and that it is signed.
 func TestWebhook(t *testing.T) {
@@ -59,7 +76,7 @@ func TestWebhook(t *testing.T) {
 	} {
 		t.Run(format, func(t *testing.T) {
 			got := 0
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			client := served(func(w http.ResponseWriter, req *http.Request) {
 				body, _ := io.ReadAll(req.Body)
 				at, sum, _ := strings.Cut(strings.TrimPrefix(req.Header.Get("Toolserver-Signature"), "t="), ",v1=")
 				mac := hmac.New(sha256.New, []byte("0123456789abcdef"))
@@ -71,39 +88,40 @@ func TestWebhook(t *testing.T) {
 				if got++; got == 1 {
 					w.WriteHeader(http.StatusServiceUnavailable) // and is tried again
 				}
-			}))
-			defer s.Close()
-			if err := (Webhook{s.URL, secret, format}).Send(t.Context(), s.Client(), r, console); err != nil || got != 2 {
-				t.Errorf("%d requests, %v", got, err)
-			}
+			})
+			synctest.Test(t, func(t *testing.T) {
+				if err := (Webhook{"https://hooks.example.com/", secret, format}).Send(t.Context(), client, r, console); err != nil || got != 2 {
+					t.Errorf("%d requests, %v", got, err)
+				}
+			})
 		})
 	}
 }
 
 // TestWebhookFails has what is wrong said, without the address, which may be a secret, and tried again only where that may help.
 func TestWebhookFails(t *testing.T) {
+	const address = "https://hooks.example.com/"
 	got := 0
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	client := served(func(w http.ResponseWriter, req *http.Request) {
 		if got++; req.URL.Path == "/moved" {
 			http.Redirect(w, req, "/", http.StatusTemporaryRedirect)
 			return
 		}
 		w.WriteHeader(http.StatusForbidden)
-	}))
-	defer s.Close()
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	for path, want := range map[string]string{"/": "it answered 403 Forbidden", "/moved": "it answered 307 Temporary Redirect"} {
+	})
+	for path, want := range map[string]string{"": "it answered 403 Forbidden", "moved": "it answered 307 Temporary Redirect"} {
 		got = 0
-		err := (Webhook{URL: s.URL + path, Format: "json"}).Send(t.Context(), client, asking("token:ann", "a"), "")
+		err := Webhook{URL: address + path, Format: "json"}.Send(t.Context(), client, asking("token:ann", "a"), "")
 		if err == nil || err.Error() != want || got != 1 {
 			t.Errorf("%s: %d requests, %v", path, got, err)
 		}
 	}
-	s.Close()
-	err := Webhook{URL: s.URL + "/secret", Format: "ntfy"}.Send(t.Context(), client, asking("token:ann", "a"), "")
-	if err == nil || strings.Contains(err.Error(), "/secret") {
-		t.Errorf("nobody listens: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		err := Webhook{URL: address + "secret", Format: "ntfy"}.Send(t.Context(), served(nil), asking("token:ann", "a"), "")
+		if err == nil || strings.Contains(err.Error(), "/secret") {
+			t.Errorf("nobody listens: %v", err)
+		}
+	})
 	short := filepath.Join(t.TempDir(), "short")
 	if err := os.WriteFile(short, []byte("abc\n"), 0o600); err != nil {
 		t.Fatal(err)
