@@ -72,10 +72,8 @@ func (l *Loaded) check() error {
 	if err := Unsafe(l, l.Server.HTTP); err != nil {
 		all = append(all, err)
 	}
-	for _, check := range []func(*Loaded) error{checkStore, checkApprovals} {
-		if err := check(l); err != nil {
-			all = append(all, err)
-		}
+	if err := checkStore(l); err != nil {
+		all = append(all, err)
 	}
 	for _, p := range l.Auth.Check(l.Resource()) {
 		all = append(all, l.Mistake("auth."+p.Key, "%s", p.Text))

@@ -90,14 +90,15 @@ func checkStore(l *Loaded) error {
 	return nil
 }
 
-// checkApprovals reports what is wrong with how people elsewhere are asked.
-func checkApprovals(l *Loaded) error {
+// CheckWebhook reports what is wrong with the webhook of approvals.
+func CheckWebhook(l *Loaded) error {
 	w := l.Approvals.Webhook
-	if _, err := w.Key(); err != nil {
-		return l.Mistake("approvals.webhook.secret_file", "%v", err)
+	key, err := w.Key()
+	if err == nil && key == nil && w.URL != "" && w.Format == "json" {
+		err = errors.New("what is sent as JSON is signed: name a file with a secret, such as that of openssl rand -hex 32")
 	}
-	if w.URL != "" && w.Secret == "" && w.Format == "json" {
-		return l.Mistake("approvals.webhook.secret_file", "what is sent as JSON is signed: name a file with a secret, such as that of openssl rand -hex 32")
+	if err != nil {
+		return l.Mistake("approvals.webhook.secret_file", "%v", err)
 	}
 	return nil
 }

@@ -362,9 +362,11 @@ func TestApprovalOutOfReach(t *testing.T) {
 	c := start(t, d.config...)
 	c.call("write_file", write("a"))
 	r := d.waits("write_file")
-	exe := shared(t, own(t, binary()))
+	exe, other := shared(t, own(t, binary())), filepath.Join(d.dir, "other.yaml") // of a server that would have the same state
+	must(t, os.WriteFile(other, []byte("state_directory: "+d.state+"\nworking_directory: "+d.dir+"\n"), 0o644))
 	for _, command := range []string{
 		exe + " approve --once " + r.ID + " --config " + d.config[1],
+		exe + " approve --once " + r.ID + " --config " + other,
 		"ls " + d.state + "/approvals",
 		"cat " + d.state + "/approvals/" + r.ID,
 		`echo '{"answer":"once","by":"x"}' > ` + d.state + "/approvals/" + r.ID + ".decision",

@@ -48,6 +48,7 @@ var snippets = map[string]struct {
 	"toolserver token new ann --print":                          {says: "hash"},
 	"openssl rand -hex 32 >k1":                                  {},
 	"toolserver audit key audit.key":                            {says: "toolserver-"},
+	"toolserver approve":                                        {says: "No call waits for a person."},
 	"toolserver check":                                          {says: "in force"},
 	"toolserver explain bash 'npm test'":                        {says: "verdict:  allowed"},
 	"toolserver explain bash 'git push'":                        {says: "verdict:  allowed"},
@@ -66,6 +67,7 @@ var snippets = map[string]struct {
 // elsewhere has the commands that are not run here, and why.
 var elsewhere = map[*regexp.Regexp]string{
 	regexp.MustCompile(`^toolserver log (explain|.*--follow)`):     "they need a call that was refused, or do not end: TestRecord runs them",
+	regexp.MustCompile(`^toolserver approve .*k3m`):                "they need a call that waits: TestApprovalLater has some",
 	regexp.MustCompile(`^toolserver explain --as`):                 "they need people: TestExplainAs has some",
 	regexp.MustCompile(`^toolserver audit verify`):                 "they need an audit: TestTampered of package audit has some",
 	regexp.MustCompile(`^make |^node test/|^go (run|test) `):       "they build and test this program: make test runs what matters",

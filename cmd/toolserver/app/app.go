@@ -206,7 +206,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 		return err
 	}
 	keys, err := config.Keys(cfg)
-	if err != nil {
+	if err = cmp.Or(err, config.CheckWebhook(cfg)); err != nil {
 		return err
 	}
 	box, err := a.sandbox(cfg)
