@@ -76,7 +76,7 @@ const (
 const poll = 200 * time.Millisecond
 
 // Desk is where requests wait and people decide. It is safe for concurrent use, also by several processes.
-type Desk struct{ kept keeper }
+type Desk struct{ kept files }
 
 // Open returns the desk whose requests are files of a directory, which is opened for each use.
 func Open(directory func() (*os.Root, error)) *Desk { return &Desk{files{directory}} }
@@ -109,8 +109,8 @@ func Fingerprint(parts ...string) string {
 func (r *Request) Waiting() bool { return r.Decision == nil && time.Now().Before(r.Expires) }
 
 // read returns a request as it is now, nil if there is none.
-func (d *Desk) read(ctx context.Context, id string, names []string) (*Request, error) {
-	data, err := d.kept.get(ctx, id)
+func (d *Desk) read(id string, names []string) (*Request, error) {
+	data, err := d.kept.get(id)
 	if data == nil || err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (d *Desk) read(ctx context.Context, id string, names []string) (*Request, e
 	if !slices.Contains(names, id+decided) {
 		return r, nil
 	}
-	if data, err = d.kept.get(ctx, id+decided); err != nil {
+	if data, err = d.kept.get(id + decided); err != nil {
 		return nil, err
 	}
 	decision := &Decision{}
@@ -136,7 +136,7 @@ func (d *Desk) read(ctx context.Context, id string, names []string) (*Request, e
 // List returns the requests that are not over, the oldest first: those that wait, those that are decided, and all that are decided with
 // [Never].
 func (d *Desk) List(ctx context.Context) ([]Request, error) {
-	names, err := d.kept.names(ctx)
+	names, err := d.kept.names()
 	if err != nil {
 		return nil, err
 	}
@@ -146,12 +146,12 @@ func (d *Desk) List(ctx context.Context) ([]Request, error) {
 		if !validID(id) || belongs && slices.Contains(names, id) {
 			continue
 		}
-		r, err := d.read(ctx, id, names)
+		r, err := d.read(id, names)
 		switch {
 		case err != nil:
 			return nil, err
 		case r == nil || r.over():
-			err = d.remove(ctx, id)
+			err = d.remove(id)
 		default:
 			all = append(all, *r)
 		}
@@ -174,20 +174,20 @@ func (r *Request) over() bool {
 	return !time.Now().Before(r.Expires) || r.Used && time.Since(r.Decision.At) > keepUsed
 }
 
-func (d *Desk) remove(ctx context.Context, id string) error {
-	return d.kept.remove(ctx, id, id+decided, id+used)
+func (d *Desk) remove(id string) error {
+	return d.kept.remove(id, id+decided, id+used)
 }
 
 // get returns a request that is there.
-func (d *Desk) get(ctx context.Context, id string) (*Request, error) {
+func (d *Desk) get(id string) (*Request, error) {
 	if !validID(id) {
 		return nil, ErrUnknown
 	}
-	names, err := d.kept.names(ctx)
+	names, err := d.kept.names()
 	if err != nil {
 		return nil, err
 	}
-	r, err := d.read(ctx, id, names)
+	r, err := d.read(id, names)
 	if r == nil && err == nil {
 		err = ErrUnknown
 	}
@@ -196,7 +196,7 @@ func (d *Desk) get(ctx context.Context, id string) (*Request, error) {
 
 // Decide decides a request, for a principal by its ID. The error is one of those above if the decision is not taken.
 func (d *Desk) Decide(ctx context.Context, id, answer, by string) error {
-	r, err := d.get(ctx, id)
+	r, err := d.get(id)
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (d *Desk) Decide(ctx context.Context, id, answer, by string) error {
 	if err != nil {
 		return err
 	}
-	first, err := d.kept.add(ctx, id+decided, data)
+	first, err := d.kept.add(id+decided, data)
 	if err == nil && !first {
 		err = ErrDecided
 	}
@@ -232,10 +232,10 @@ func same(a, b string) bool {
 
 // Forget forgets a request, whatever was decided.
 func (d *Desk) Forget(ctx context.Context, id string) error {
-	if _, err := d.get(ctx, id); err != nil {
+	if _, err := d.get(id); err != nil {
 		return err
 	}
-	return d.remove(ctx, id)
+	return d.remove(id)
 }
 
 // Seek returns what is decided about a call already, for this call alone unless the decision says otherwise. If nothing is, it returns the
@@ -250,7 +250,7 @@ func (d *Desk) Seek(ctx context.Context, asked Request) (r Request, made bool, e
 	}
 	for _, r := range all {
 		if r.Decision != nil && r.Decision.Answer == Session && r.Scope == asked.Scope && r.Scope != "" && r.Second == asked.Second {
-			_, err := d.kept.add(ctx, r.ID+used, nil) // or it would count once more after the session
+			_, err := d.kept.add(r.ID+used, nil) // or it would count once more after the session
 			return r, false, err
 		}
 	}
@@ -266,7 +266,7 @@ func (d *Desk) Seek(ctx context.Context, asked Request) (r Request, made bool, e
 				same = &all[i]
 			}
 		case r.Fingerprint == asked.Fingerprint && !r.Used:
-			if first, err := d.kept.add(ctx, r.ID+used, nil); err != nil || first {
+			if first, err := d.kept.add(r.ID+used, nil); err != nil || first {
 				return r, false, err
 			}
 		}
@@ -282,7 +282,7 @@ func (d *Desk) Seek(ctx context.Context, asked Request) (r Request, made bool, e
 	if err != nil {
 		return r, false, err
 	}
-	_, err = d.kept.add(ctx, asked.ID, data)
+	_, err = d.kept.add(asked.ID, data)
 	return asked, true, err
 }
 
@@ -302,10 +302,10 @@ func (d *Desk) Await(ctx context.Context, id string) error {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
-		if data, err := d.kept.get(ctx, id+decided); err == nil && data != nil {
+		if data, err := d.kept.get(id + decided); err == nil && data != nil {
 			return nil
 		}
-		if data, err := d.kept.get(ctx, id); err == nil && data == nil {
+		if data, err := d.kept.get(id); err == nil && data == nil {
 			return ErrUnknown
 		}
 		select {
@@ -319,7 +319,7 @@ func (d *Desk) Await(ctx context.Context, id string) error {
 // Changed returns a channel that gets a value soon after something has changed, until ctx ends. Somebody looks only as long.
 func (d *Desk) Changed(ctx context.Context) <-chan struct{} {
 	look := func() []string {
-		names, err := d.kept.names(ctx)
+		names, err := d.kept.names()
 		if err != nil {
 			return []string{err.Error()}
 		}

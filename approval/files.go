@@ -1,7 +1,6 @@
 package approval
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -14,17 +13,7 @@ import (
 	"github.com/toolserver/toolserver/osfile"
 )
 
-// keeper keeps values under names. None is changed once it is there.
-type keeper interface {
-	names(context.Context) ([]string, error)
-	// get returns nil if there is no value.
-	get(ctx context.Context, name string) ([]byte, error)
-	// add adds a value, and reports whether there was none: of several at once, that is so for one.
-	add(ctx context.Context, name string, value []byte) (first bool, err error)
-	remove(ctx context.Context, names ...string) error
-}
-
-// files are values in files of a directory that only this user can read.
+// files are values in files of a directory that only this user can read. None is changed once it is there.
 type files struct{ open func() (*os.Root, error) }
 
 const temporary = ".tmp-"
@@ -32,7 +21,7 @@ const temporary = ".tmp-"
 // maxFiles bounds how many files are looked at.
 const maxFiles = 8192
 
-func (f files) names(context.Context) (names []string, err error) {
+func (f files) names() (names []string, err error) {
 	dir, err := f.open()
 	if err != nil {
 		return nil, err
@@ -50,7 +39,8 @@ func (f files) names(context.Context) (names []string, err error) {
 	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, ".") }), err
 }
 
-func (f files) get(_ context.Context, name string) ([]byte, error) {
+// get returns nil if there is no value.
+func (f files) get(name string) ([]byte, error) {
 	dir, err := f.open()
 	if err != nil {
 		return nil, err
@@ -72,7 +62,8 @@ func (f files) get(_ context.Context, name string) ([]byte, error) {
 	return append([]byte{}, data...), err
 }
 
-func (f files) add(_ context.Context, name string, value []byte) (first bool, err error) {
+// add adds a value, and reports whether there was none: of several at once, that is so for one.
+func (f files) add(name string, value []byte) (first bool, err error) {
 	if len(value) > maxSize {
 		return false, fmt.Errorf("%d bytes are too many to be kept", len(value))
 	}
@@ -94,7 +85,7 @@ func (f files) add(_ context.Context, name string, value []byte) (first bool, er
 	return err == nil, errors.Join(err, osfile.SyncDir(dir))
 }
 
-func (f files) remove(_ context.Context, names ...string) error {
+func (f files) remove(names ...string) error {
 	dir, err := f.open()
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/toolserver/toolserver/approval"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/nearest"
 	"github.com/toolserver/toolserver/identity"
@@ -202,6 +203,11 @@ func (l *Loaded) CheckNames(names Names) (warnings []string, err error) {
 	for i := range l.Profiles {
 		for _, name := range slices.Sorted(maps.Keys(l.Profiles[i].ToolSections.common())) {
 			check(fmt.Sprintf("profiles[%d].", i), "tool", name, names.Tools)
+		}
+	}
+	for _, pattern := range l.Approvals.Second {
+		if !(approval.Settings{Second: []string{pattern}}).Names(names.Tools...) {
+			warnings = append(warnings, l.Mistake("approvals.second", "%q is the name of no tool", pattern).Error())
 		}
 	}
 	return warnings, errors.Join(all...)

@@ -90,11 +90,14 @@ func checkStore(l *Loaded) error {
 	return nil
 }
 
-// CheckWebhook reports what is wrong with the webhook of approvals.
-func CheckWebhook(l *Loaded) error {
+// CheckApprovals reports what is wrong with how people elsewhere are asked.
+func CheckApprovals(l *Loaded) error {
 	w := l.Approvals.Webhook
 	key, err := w.Key()
-	if err == nil && key == nil && w.URL != "" && w.Format == "json" {
+	switch {
+	case !l.Approvals.Enabled && (len(l.Approvals.Second) > 0 || w.URL != ""):
+		return l.Mistake("approvals", "nobody is asked: set enabled: true, or remove the other settings")
+	case err == nil && key == nil && w.URL != "" && w.Format == "json":
 		err = errors.New("what is sent as JSON is signed: name a file with a secret, such as that of openssl rand -hex 32")
 	}
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/toolserver/toolserver/approval"
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/call"
@@ -97,16 +96,16 @@ type inForce struct{ now atomic.Pointer[state] }
 
 // state is what is in force of a configuration, except what the registry has.
 type state struct {
-	config   *config.Loaded
-	tokens   *server.Tokens
-	issued   *identity.Verifier // of tokens that others issue
-	settings domain.Settings    // of the executor
-	families *tools.Update      // of built-in tools
-	user     domain.Principal   // the caller on stdio and the command line
-	anyone   domain.Principal   // the caller over HTTP without authentication
-	box      *tools.Sandbox
-	desk     *approval.Desk
-	pods     pods // when served over HTTP
+	config    *config.Loaded
+	tokens    *server.Tokens
+	issued    *identity.Verifier // of tokens that others issue
+	settings  domain.Settings    // of the executor
+	families  *tools.Update      // of built-in tools
+	user      domain.Principal   // the caller on stdio and the command line
+	anyone    domain.Principal   // the caller over HTTP without authentication
+	box       *tools.Sandbox
+	approvals *call.Approvals
+	pods      pods // when served over HTTP
 
 	warnings []string // about the configuration
 }
@@ -149,7 +148,12 @@ func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
 	a.journal = &journal{inForce: a.inForce, log: log, plain: log, registry: registry}
 	a.Servers = &Servers{inForce: a.inForce, registry: registry, others: program.Sources}
 	a.exec = call.NewExecutor(registry, a.results, cfg.Executor(cfg.Secrets), a.journal.call)
-	a.exec.Approvals = approvals(a)
+	a.exec.Approvals = func() *call.Approvals {
+		if now := a.now.Load(); now.config.Approvals.Enabled {
+			return now.approvals
+		}
+		return nil
+	}
 	if program.HTTP {
 		a.exec.Workspace = a.workspaces.registryOf
 		registry.OnChange(func(domain.Change) { a.workspaces.refresh() })
@@ -206,7 +210,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 		return err
 	}
 	keys, err := config.Keys(cfg)
-	if err = cmp.Or(err, config.CheckWebhook(cfg)); err != nil {
+	if err = cmp.Or(err, config.CheckApprovals(cfg)); err != nil {
 		return err
 	}
 	box, err := a.sandbox(cfg)
@@ -242,7 +246,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 	issued, other := a.verifier(cfg)
 	settings := a.settings(cfg)
 	a.now.Store(&state{cfg, tokens, issued, settings, update, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box,
-		desk(box.Policy.StateDirectory), claimed, warnings})
+		newApprovals(a, cfg, box), claimed, warnings})
 	useKeys(a.exec.Store, keys)
 	box.TakeEffect()
 	if issued.Start(); before != nil && other {

@@ -7,56 +7,44 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/toolserver/toolserver/approval"
+	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/tools"
 	"github.com/toolserver/toolserver/upstream"
 )
 
-// desk returns where people decide about calls, in a state directory.
-func desk(state string) *approval.Desk {
-	return approval.Open(sandbox.NewState(state, "approvals").Directory)
-}
-
-// Desk returns where people decide about calls.
-func (f *inForce) Desk() *approval.Desk { return f.now.Load().desk }
+// Desk returns where people decide about calls who are not at the client.
+func (f *inForce) Desk() *approval.Desk { return f.now.Load().approvals.Desk }
 
 // maxHooks bounds how many requests a webhook is being told of.
 const maxHooks = 32
 
-// approvals returns what has calls ask people elsewhere, as the configuration in force says.
-func approvals(a *App) func() *call.Approvals {
-	hooks := make(chan struct{}, maxHooks)
-	return func() *call.Approvals {
-		now := a.now.Load()
-		if now == nil || !now.config.Approvals.Enabled {
-			return nil
+// newApprovals returns what has calls ask people elsewhere, under a configuration.
+func newApprovals(a *App, cfg *config.Loaded, box *tools.Sandbox) *call.Approvals {
+	hook, hooks := cfg.Approvals.Webhook, make(chan struct{}, maxHooks)
+	tell := func(r approval.Request) {
+		u, err := url.Parse(hook.URL)
+		if err == nil {
+			err = hook.Send(context.Background(), box.For(upstream.Owner).ServerClient(u), r, cfg.Approvals.ConsoleURL)
 		}
-		return &call.Approvals{Settings: now.config.Approvals, Desk: now.desk, Asked: func(r approval.Request) {
-			a.Note("approval", r.Principal, zap.String("approval", r.ID), zap.String("tool", r.Tool), zap.String("about", r.About))
-			if now.config.Approvals.Webhook.URL == "" {
-				return
-			}
-			select {
-			case hooks <- struct{}{}:
-				go func() {
-					defer func() { <-hooks }()
-					tellWebhook(a, now, r)
-				}()
-			default:
-				a.journal.log.Warn("the webhook of approvals is not told: it is too slow", zap.String("approval", r.ID))
-			}
-		}}
+		if err != nil {
+			a.journal.log.Warn("the webhook of approvals was not told", zap.String("approval", r.ID), zap.Error(err))
+		}
+		<-hooks
 	}
-}
-
-// tellWebhook tells the webhook of a request.
-func tellWebhook(a *App, now *state, r approval.Request) {
-	w := now.config.Approvals.Webhook
-	u, err := url.Parse(w.URL)
-	if err == nil {
-		err = w.Send(context.Background(), now.box.For(upstream.Owner).ServerClient(u), r, now.config.Approvals.ConsoleURL)
+	asked := func(r approval.Request) {
+		a.Note("approval", r.Principal, zap.String("reason", r.ID+" is asked about "+r.Tool))
+		if hook.URL == "" {
+			return
+		}
+		select {
+		case hooks <- struct{}{}:
+			go tell(r)
+		default:
+			a.journal.log.Warn("the webhook of approvals is not told: it is too slow", zap.String("approval", r.ID))
+		}
 	}
-	if err != nil {
-		a.journal.log.Warn("the webhook of approvals was not told", zap.String("approval", r.ID), zap.Error(err))
-	}
+	desk := approval.Open(sandbox.NewState(box.Policy.StateDirectory, "approvals").Directory)
+	return &call.Approvals{Settings: cfg.Approvals, Desk: desk, Asked: asked}
 }

@@ -130,7 +130,7 @@ func (g *globals) decide(ctx context.Context, a *app.App, id, answer string, for
 	if err != nil {
 		return fmt.Errorf("approval %s: %w", id, err)
 	}
-	a.Note("approval", by, zap.String("approval", id), zap.String("tool", r.Tool), zap.String("about", r.About), zap.String("reason", answer))
+	a.Note("approval", by, zap.String("reason", id+" about "+r.Tool+": "+answer))
 	if g.json {
 		return printJSON(g.std.Out, map[string]string{"approval": id, "answer": answer, "by": by})
 	}
