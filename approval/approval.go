@@ -151,12 +151,9 @@ func (d *Desk) List(ctx context.Context) ([]Request, error) {
 		case err != nil:
 			return nil, err
 		case r == nil || r.over():
-			err = d.remove(id)
+			_ = d.kept.remove(id) // or the next time
 		default:
 			all = append(all, *r)
-		}
-		if err != nil {
-			return nil, err
 		}
 	}
 	slices.SortFunc(all, func(a, b Request) int { return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID)) })
@@ -172,10 +169,6 @@ func (r *Request) over() bool {
 		return false
 	}
 	return !time.Now().Before(r.Expires) || r.Used && time.Since(r.Decision.At) > keepUsed
-}
-
-func (d *Desk) remove(id string) error {
-	return d.kept.remove(id, id+decided, id+used)
 }
 
 // get returns a request that is there.
@@ -235,7 +228,7 @@ func (d *Desk) Forget(ctx context.Context, id string) error {
 	if _, err := d.get(id); err != nil {
 		return err
 	}
-	return d.remove(id)
+	return d.kept.remove(id)
 }
 
 // Seek returns what is decided about a call already, for this call alone unless the decision says otherwise. If nothing is, it returns the

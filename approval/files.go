@@ -85,13 +85,14 @@ func (f files) add(name string, value []byte) (first bool, err error) {
 	return err == nil, errors.Join(err, osfile.SyncDir(dir))
 }
 
-func (f files) remove(names ...string) error {
+// remove removes a request and, after it, what belongs to it.
+func (f files) remove(id string) error {
 	dir, err := f.open()
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	for _, name := range names {
+	for _, name := range []string{id, id + decided, id + used} {
 		if failed := dir.Remove(name); !errors.Is(failed, fs.ErrNotExist) {
 			err = errors.Join(err, failed)
 		}

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -80,52 +79,48 @@ func Sign(key, body []byte, at time.Time) string {
 	return fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil)))
 }
 
-// Send tells the webhook of a request by client, which follows no redirects. It tries again a few times.
+// Send tells the webhook of a request by client, which follows no redirects. It tries again where that may help.
 func (w Webhook) Send(ctx context.Context, client *http.Client, r Request, console string) error {
 	key, err := w.Key()
 	if err != nil {
 		return fmt.Errorf("approvals.webhook.secret_file: %w", err)
 	}
 	body, header, err := w.body(r, console)
-	if err != nil {
-		return err
-	}
-	for n := 1; ; n++ {
-		var again bool
-		if again, err = w.post(ctx, client, body, header, key); err == nil || !again || n == tries {
-			return err
+	for n := 1; err == nil; n++ {
+		status, failed := w.post(ctx, client, body, header, key)
+		switch {
+		case failed == nil && status/100 == 2:
+			return nil
+		case failed == nil:
+			failed = fmt.Errorf("it answered %d %s", status, http.StatusText(status))
+		}
+		if n == tries || status != 0 && status < 500 && status != http.StatusTooManyRequests {
+			return failed
 		}
 		select {
 		case <-time.After(pause * time.Duration(n*n)):
 		case <-ctx.Done():
-			return ctx.Err()
+			return failed
 		}
 	}
+	return err
 }
 
-// post sends what there is once, and reports whether it may succeed another time.
-func (w Webhook) post(ctx context.Context, client *http.Client, body []byte, header http.Header, key []byte) (again bool, err error) {
+// post sends what there is once.
+func (w Webhook) post(ctx context.Context, client *http.Client, body []byte, header http.Header, key []byte) (status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
 	if err != nil {
-		return false, errors.New("the address is none")
+		return 0, errors.New("the address is none")
 	}
 	req.Header = header.Clone()
 	if key != nil {
 		req.Header.Set("Toolserver-Signature", Sign(key, body, time.Now()))
 	}
 	answer, err := client.Do(req)
-	if err != nil {
-		if failed, ok := errors.AsType[*url.Error](err); ok {
-			err = failed.Err // without the address, which is a secret
-		}
-		return true, err
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return 0, failed.Err // without the address, which is a secret
 	}
-	defer answer.Body.Close()
-	_, _ = io.CopyN(io.Discard, answer.Body, 4<<10) // so that the connection can be used again
-	if answer.StatusCode/100 != 2 {
-		return answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests, fmt.Errorf("it answered %s", answer.Status)
-	}
-	return false, nil
+	return answer.StatusCode, answer.Body.Close()
 }

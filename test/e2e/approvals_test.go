@@ -45,6 +45,11 @@ func (d *desk) approve(args ...string) (out string, ok bool) {
 	return string(b), err == nil
 }
 
+// console returns what decides in this process, as a console does.
+func (d *desk) console() *approval.Desk {
+	return approval.Open(func() (*os.Root, error) { return os.OpenRoot(filepath.Join(d.state, "approvals")) })
+}
+
 // list returns what waits, and what was decided.
 func (d *desk) list() (all []approval.Request) {
 	d.t.Helper()
@@ -227,15 +232,23 @@ func TestApprovalLater(t *testing.T) {
 // TestApprovalExpires has people decide too late, and calls come too late.
 func TestApprovalExpires(t *testing.T) {
 	t.Parallel()
-	eachCaller(t, "wait: 0s, expires: 3s", func(t *testing.T, d *desk, start func() caller) {
+	eachCaller(t, "wait: 0s, expires: 5s", func(t *testing.T, d *desk, start func() caller) {
 		c := start()
 		c.call("write_file", write("a"))
-		r := d.decides("write_file", "once")
+		all, err := d.console().List(t.Context())
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		r := all[0]
+		must(t, d.console().Decide(t.Context(), r.ID, approval.Once, "token:bob"))
 		eventually(t, "the approval expires", func() bool { return time.Now().After(r.Expires) })
 		if a := c.call("write_file", write("a")); a.errorType() != "approval_pending" || d.written("a") {
 			t.Errorf("after the approval expired: %q", a.text())
 		}
-		r = d.waits("write_file")
+		if all, err = d.console().List(t.Context()); err != nil || len(all) != 1 {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		r = all[0]
 		eventually(t, "the request expires", func() bool { return time.Now().After(r.Expires) })
 		if out, ok := d.approve("--once", r.ID); ok || !strings.Contains(out, "there is no such request, or it is over") {
 			t.Errorf("too late: %s", out)
@@ -285,7 +298,7 @@ func TestApprovalSecond(t *testing.T) {
 	eachCaller(t, "wait: 10m, expires: 1h, second: ['write_*']", func(t *testing.T, d *desk, start func() caller) {
 		got := begun(start(), "write_file", write("a"))
 		r := d.waits("write_file")
-		console := approval.Open(func() (*os.Root, error) { return os.OpenRoot(filepath.Join(d.state, "approvals")) })
+		console := d.console()
 		if err := console.Decide(t.Context(), r.ID, approval.Once, r.Principal); err == nil || d.written("a") {
 			t.Errorf("%s approves their own call: %v", r.Principal, err)
 		}
