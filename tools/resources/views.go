@@ -30,8 +30,10 @@ func Views() (all []domain.Resource) {
 					if err != nil {
 						return nil, err
 					}
-					for line := range bytes.Lines(html) { // models never see it, but hosts keep copies
-						page = append(page, bytes.TrimLeft(line, " ")...)
+					for line := range bytes.Lines(html) {
+						if line = bytes.TrimLeft(line, " "); !bytes.HasPrefix(line, []byte("//")) { // browsers need neither
+							page = append(page, line...)
+						}
 					}
 				}
 				c := domain.Content{Type: domain.ResourceContent, URI: at.URI, MIMEType: domain.ViewType, Text: string(page)}
