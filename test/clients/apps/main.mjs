@@ -60,7 +60,7 @@ const call = async (client, name, args) => {
 
 /** The browser, the page of the host in it, and everything that either asks for or complains about. */
 class Stage {
-  static async open(serve) {
+  static async open() {
     const stage = new Stage();
     const { outputFiles: [bundle] } = await build({ entryPoints: [join(import.meta.dirname, 'host.mjs')], bundle: true, write: false, format: 'iife', minify: true });
     stage.browser = await chromium.launch({
@@ -83,7 +83,6 @@ class Stage {
     stage.page.on('dialog', (dialog) => { stage.wrong.push('dialog'); dialog.dismiss(); });
     await stage.page.exposeFunction('callTool', (params) => stage.client.callTool(params));
     await stage.page.goto(HOST);
-    serve?.(stage);
     return stage;
   }
 
@@ -399,18 +398,19 @@ async function hostile(stage) {
 
 async function main() {
   const world = await World.create();
-  const stage = await Stage.open();
-  const google = options.google && await Google.start(resolve(options.google));
-  const anthropic = options.anthropic && await startFake(resolve(options.anthropic));
+  let stage, google, anthropic;
   try {
+    stage = await Stage.open();
+    google = options.google && await Google.start(resolve(options.google));
+    anthropic = options.anthropic && await startFake(resolve(options.anthropic));
     stage.settings = {
-      ...google?.settings?.(),
+      ...(google && google.settings()),
       sandbox: { private_hosts: [google, anthropic].filter(Boolean).map(({ url }) => new URL(url).host) },
       ...(anthropic && { anthropic: { admin_api_key: ADMIN_KEY, base_url: anthropic.url } }),
     };
     await world.configure(stage.settings);
     await lists(world, stage.settings);
-    stage.client = await connect(world);
+    stage.client = await connect(world, { modern: true });
     stage.views = {};
     for (const { _meta } of (await stage.client.listTools()).tools) {
       if (_meta?.ui) stage.views[_meta.ui.resourceUri.slice(BASE.length)] = (await stage.client.readResource({ uri: _meta.ui.resourceUri })).contents[0].text;
@@ -427,9 +427,9 @@ async function main() {
     await hostile(stage);
     await stage.client.done();
   } finally {
-    await stage.browser.close();
-    await google?.stop?.();
-    await anthropic?.stop?.();
+    await stage?.browser.close();
+    await google?.stop();
+    await anthropic?.stop();
     await world.remove();
   }
 }
