@@ -1,9 +1,12 @@
 // Package live shows what each running server of a user does: it listens on a socket in the state directory, by which other processes of
-// this user see its calls, clients and upstreams, and cancel calls. Whoever may connect may do all of that.
+// this user see its calls, clients and upstreams, and cancel calls. Whoever can read the directory may do all of that. Commands of tools
+// cannot, even where they may connect to every socket: a request has the key that is in the file beside the socket.
 package live
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,6 +90,7 @@ const (
 	snapshotPath = "/snapshot"
 	cancelPath   = "/cancel"
 	suffix       = ".sock"
+	keySuffix    = ".key" // of the file with the key, behind the name of the socket
 )
 
 // Serve shows a server to other processes of this user, on a socket in the directory that open returns, until stop is called.
@@ -97,13 +101,20 @@ func Serve(open func() (*os.Root, error), src Source) (stop func(), err error) {
 	}
 	p := src.Process()
 	name := strconv.Itoa(p.PID) + "-" + strconv.FormatInt(p.Started.UnixNano(), 36) + suffix
+	key := rand.Text()
 	l, err := listen(dir, name)
+	if err == nil {
+		if err = dir.WriteFile(name+keySuffix, []byte(key), 0o600); err != nil {
+			l.Close()
+			remove(dir, name)
+		}
+	}
 	if err != nil {
 		dir.Close()
 		return nil, err
 	}
 	s := &http.Server{
-		Handler: handler(src), MaxHeaderBytes: maxHead, ReadTimeout: timeLimit, WriteTimeout: timeLimit, IdleTimeout: timeLimit,
+		Handler: keyed(key, handler(src)), MaxHeaderBytes: maxHead, ReadTimeout: timeLimit, WriteTimeout: timeLimit, IdleTimeout: timeLimit,
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	ended := make(chan struct{})
@@ -115,9 +126,15 @@ func Serve(open func() (*os.Root, error), src Source) (stop func(), err error) {
 	return func() {
 		_ = s.Close()
 		<-ended
-		_ = dir.Remove(name)
+		remove(dir, name)
 		dir.Close()
 	}, nil
+}
+
+// remove removes a socket and its key; what is left the next one to look removes.
+func remove(dir *os.Root, name string) {
+	_ = dir.Remove(name + keySuffix)
+	_ = dir.Remove(name)
 }
 
 // pathOf returns a path of a file in a directory that is short enough for the address of a socket.
@@ -165,6 +182,17 @@ func (l sameUser) Accept() (net.Conn, error) {
 	}
 }
 
+// keyed serves requests that have a key.
+func keyed(key string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte(key)) == 1 {
+			next.ServeHTTP(w, r)
+		} else {
+			http.Error(w, "the key of this server is required, which is in the file beside the socket", http.StatusForbidden)
+		}
+	})
+}
+
 // handler serves those who look.
 func handler(src Source) http.Handler {
 	mux := http.NewServeMux()
@@ -185,31 +213,22 @@ func handler(src Source) http.Handler {
 
 // Remote is a server of another process.
 type Remote struct {
-	PID    int
-	client http.Client
+	PID  int
+	name string // of its socket
+	open func() (*os.Root, error)
 }
 
 // Processes returns the servers of this user that listen, by the directory that open returns. It removes what those have left
 // that are gone.
-func Processes(open func() (*os.Root, error)) ([]*Remote, error) {
+func Processes(open func() (*os.Root, error)) (all []*Remote, err error) {
 	dir, err := open()
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	var all []*Remote
 	for _, name := range sweep(dir) {
 		pid, _ := pidOf(name)
-		r := &Remote{PID: pid}
-		r.client.Transport = &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			dir, err := open()
-			if err != nil {
-				return nil, err
-			}
-			defer dir.Close()
-			return dial(ctx, dir, name)
-		}}
-		all = append(all, r)
+		all = append(all, &Remote{pid, name, open})
 	}
 	return all, nil
 }
@@ -244,7 +263,7 @@ func sweep(dir *os.Root) (alive []string) {
 			c.Close()
 			alive = append(alive, e.Name())
 		case refused(err) && missing == nil && time.Since(info.ModTime()) > staleAge && !osfile.Runs(pid):
-			_ = dir.Remove(e.Name())
+			remove(dir, e.Name())
 		}
 	}
 	return alive
@@ -275,11 +294,24 @@ func (r *Remote) Cancel(ctx context.Context, id string) error {
 func (r *Remote) do(ctx context.Context, method, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
+	dir, err := r.open()
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	key, err := dir.ReadFile(r.name + keySuffix)
+	if err != nil {
+		return nil, err
+	}
 	req, err := http.NewRequestWithContext(ctx, method, "http://toolserver"+path, nil)
 	if err != nil {
 		return nil, err
 	}
-	res, err := r.client.Do(req)
+	req.Header.Set("Authorization", string(key))
+	res, err := (&http.Transport{
+		DisableKeepAlives: true,
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, dir, r.name) },
+	}).RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
