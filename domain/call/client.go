@@ -74,6 +74,7 @@ func (ProgressFunc) Detach(string) bool { return false }
 type Progress struct {
 	Done    float64
 	Total   float64 // 0 if it is not known
+	Bytes   bool    // both are bytes
 	Message string
 }
 

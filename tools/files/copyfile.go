@@ -105,6 +105,7 @@ func (t fileTool) copyTo(ctx context.Context, in placeInput, keeps bool) (*copyi
 }
 
 func (c *copying) file(f *pathguard.File) error {
+	c.track.total = f.Info.Size
 	lock, free := c.writing().held(c.ctx)
 	defer free()
 	o := pathguard.ReplaceOptions{CreateDirs: c.createsDirs(), NoReplace: !c.in.Overwrite, Perm: f.Info.Mode.Perm(), Before: lock}

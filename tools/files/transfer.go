@@ -64,6 +64,7 @@ func (t fileTool) upload(ctx context.Context, in uploadInput) (domain.ToolResult
 	defer free()
 	created, err := t.writes.Fill(in.Path, func(f *os.File) error {
 		track := newProgress(ctx, "written")
+		track.total = in.File.Size
 		for written := int64(0); written < in.File.Size; track.moved(written) {
 			n, err := io.CopyN(f, content, min(copiedAtOnce, in.File.Size-written))
 			if err = cmp.Or(ctx.Err(), err); err != nil {

@@ -201,6 +201,7 @@ type progress struct {
 	wanted bool
 	last   time.Time
 	count  int
+	total  int64 // bytes of what is moved, 0 if that is not known
 }
 
 func newProgress(ctx context.Context, did string) *progress {
@@ -210,20 +211,20 @@ func newProgress(ctx context.Context, did string) *progress {
 // step counts an entry.
 func (p *progress) step() {
 	if p.count++; p.count%64 == 0 {
-		p.report(fmt.Sprintf("%s %d entries", p.did, p.count), float64(p.count))
+		p.report(call.Progress{Done: float64(p.count), Message: fmt.Sprintf("%s %d entries", p.did, p.count)})
 	}
 }
 
 // moved says how many bytes have been copied.
 func (p *progress) moved(bytes int64) {
 	if bytes > copiedAtOnce && p.count == 0 {
-		p.report(p.did+" "+humanSize(bytes), float64(bytes))
+		p.report(call.Progress{Done: float64(bytes), Total: float64(p.total), Bytes: true, Message: p.did + " " + humanSize(bytes)})
 	}
 }
 
-func (p *progress) report(message string, done float64) {
+func (p *progress) report(now call.Progress) {
 	if p.wanted && time.Since(p.last) >= progressInterval {
 		p.last = time.Now()
-		call.ReportProgress(p.ctx, call.Progress{Done: done, Message: message})
+		call.ReportProgress(p.ctx, now)
 	}
 }

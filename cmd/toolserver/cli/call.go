@@ -251,10 +251,12 @@ func (o *opened) call(ctx context.Context) error {
 		}
 		attachFor(ctx, o.app, o.tool, call.Arguments)
 	}
-	call.Client = person
+	if call.Client = person; !o.g.json {
+		person.begin(o.tool.Name)
+	}
 	uncatch := app.CatchBrokenPipes()
 	res, err := o.app.Executor().Call(ctx, call)
-	person.clear()
+	person.bar.Stop()
 	uncatch() // a closed pipe terminates the program, as it does others
 	return o.answer(res, err)
 }

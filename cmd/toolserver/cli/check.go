@@ -34,7 +34,7 @@ func checkCommand(g *globals) *cobra.Command {
 	return command("check", nil, g.interruptible(func(ctx context.Context, _ []string) error {
 		var report checkReport
 		if err := g.with(func(a *app.App) error {
-			defer sayWaiting(g.std.Err, a)()
+			defer g.sayWaiting(a)()
 			return report.all(ctx, a)
 		}); err != nil {
 			report.line(false, "configuration", err.Error())

@@ -141,7 +141,8 @@ func bareRoot(g *globals) *cobra.Command {
 func newRoot(g *globals) *cobra.Command {
 	root := bareRoot(g)
 	call, explain := g.toolCommand("call", menu{runs: true}), explainCommand(g)
-	root.AddCommand(serveCommand(g), call.Command, toolsCommand(g), checkCommand(g), explain.Command, approveCommand(g), logCommand(g), consoleCommand(g),
+	root.AddCommand(serveCommand(g), call.Command, toolsCommand(g), checkCommand(g), explain.Command, approveCommand(g), logCommand(g), topCommand(g),
+		consoleCommand(g),
 		configCommand(g),
 		trustCommand(g), untrustCommand(g), tokenCommand(g), auditCommand(g), usageCommand(g), authCommand(g, (*app.App).Google), upstreamCommand(g),
 		installCommand(g), uninstallCommand(g), clientsCommand(g), versionCommand(g), completionCommand())

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/url"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,8 @@ import (
 
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/cmd/toolserver/record"
+	"github.com/toolserver/toolserver/cmd/toolserver/screen"
+	"github.com/toolserver/toolserver/cmd/toolserver/top"
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
@@ -68,6 +71,33 @@ func logCommand(g *globals) *cobra.Command {
 		return g.with(func(a *app.App) error { return g.explainEntry(cmd.Context(), g.std.Out, a, ids[0]) })
 	}))
 	return cmd
+}
+
+// topCommand shows what the servers of this user do now.
+func topCommand(g *globals) *cobra.Command {
+	return command("top", nil, g.interruptible(func(ctx context.Context, _ []string) error {
+		cfg, err := g.load()
+		if err != nil {
+			return usage(err)
+		}
+		t := top.New(app.LiveDirectory(cfg), app.RecordDirectory(cfg))
+		in, _ := g.std.In.(*os.File)
+		out, _ := g.std.Out.(*os.File)
+		if _, _, ok := screen.Size(in); ok && !g.json {
+			if _, _, ok := screen.Size(out); ok {
+				return t.Watch(ctx, in, out)
+			}
+		}
+		all, err := t.Servers(ctx)
+		switch {
+		case err != nil:
+			return err
+		case g.json:
+			return printJSON(g.std.Out, all)
+		}
+		_, err = fmt.Fprintln(g.std.Out, strings.Join(t.Lines(all, time.Now()), "\n"))
+		return err
+	}))
 }
 
 // sinceWhen reads a time, or a duration before now; none is the beginning of all times.

@@ -2,14 +2,16 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/cmd/toolserver/screen"
 	"github.com/toolserver/toolserver/domain/call"
 )
 
@@ -23,14 +25,12 @@ const (
 type terminal struct {
 	call.ProgressFunc // for what nobody asks of a person
 	std               app.Streams
-	watched           bool // standard error is a terminal
-	answers           bool // and so is standard input
+	answers           bool // standard input and standard error are a terminal
 	in                *bufio.Reader
 	typed             chan typed // what a read returns that is under way, or was when its context ended; nil without one
 
-	mu    sync.Mutex
-	shown bool // there is progress on the line
-	asked bool // or a question
+	bar *screen.Bar // nil unless a call is under way
+	now atomic.Pointer[call.Progress]
 }
 
 // typed is what a read returned.
@@ -40,45 +40,28 @@ type typed struct {
 }
 
 func newTerminal(std app.Streams) *terminal {
-	watched := app.IsTerminal(std.Err)
-	return &terminal{std: std, in: bufio.NewReaderSize(std.In, maxLine), watched: watched, answers: watched && app.IsTerminal(std.In)}
+	return &terminal{std: std, in: bufio.NewReaderSize(std.In, maxLine), answers: app.IsTerminal(std.Err) && app.IsTerminal(std.In)}
+}
+
+// begin shows how far a call has got, until bar is stopped.
+func (t *terminal) begin(tool string) {
+	t.now.Store(&call.Progress{Message: tool})
+	t.bar = screen.NewBar(t.std.Err, func() call.Progress { return *t.now.Load() })
 }
 
 // WantsProgress reports whether anybody would see it.
-func (t *terminal) WantsProgress() bool { return t.watched }
+func (t *terminal) WantsProgress() bool { return t.bar != nil }
 
-// Progress shows how far the call has got.
+// Progress says how far the call has got.
 func (t *terminal) Progress(p call.Progress) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.asked {
-		t.shown = true
-		fmt.Fprintf(t.std.Err, "\r\x1b[K%s", p.Message)
-	}
-}
-
-// clear takes progress off the terminal.
-func (t *terminal) clear() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.shown {
-		fmt.Fprint(t.std.Err, "\r\x1b[K")
-		t.shown = false
-	}
-}
-
-// asking says whether a question is on the terminal.
-func (t *terminal) asking(now bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.asked = now
+	p.Message = cmp.Or(p.Message, t.now.Load().Message)
+	t.now.Store(&p)
 }
 
 // Log shows a message that matters.
 func (t *terminal) Log(m call.LogMessage) {
 	if m.Level >= call.LogWarning {
-		t.clear()
-		fmt.Fprintf(t.std.Err, "%v: %v\n", m.Level, m.Data)
+		t.bar.Above(func() { fmt.Fprintf(t.std.Err, "%v: %v\n", m.Level, m.Data) })
 	}
 }
 
@@ -90,9 +73,8 @@ func (t *terminal) Supports(method string) bool {
 // Ask shows questions that are answered by yes or no, where what is not yes is no, and
 // addresses to open.
 func (t *terminal) Ask(ctx context.Context, requests map[string]call.InputRequest) (map[string]json.RawMessage, error) {
-	t.asking(true)
-	defer t.asking(false)
-	t.clear()
+	t.bar.Pause(true)
+	defer t.bar.Pause(false)
 	answers := map[string]json.RawMessage{}
 	for name, req := range requests {
 		params, err := json.Marshal(req.Params)

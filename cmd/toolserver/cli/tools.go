@@ -49,8 +49,9 @@ func toolsCommand(g *globals) *cobra.Command {
 			return g.withServers(nil, func(a *app.App, servers []*upstream.Server) error {
 				ctx, cancel := context.WithTimeout(ctx, overall)
 				defer cancel()
-				defer sayWaiting(g.std.Err, a)()
+				stop := g.sayWaiting(a)
 				a.Servers.Know(ctx, servers, false)
+				stop()
 				list, missing := a.Executor().Registry.List(""), a.Executor().Registry.Catalog().Missing()
 				if !all {
 					list = a.Callable(a.User())

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
+	"github.com/toolserver/toolserver/cmd/toolserver/screen"
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/domain/brief"
 	"github.com/toolserver/toolserver/domain/call"
@@ -38,16 +39,40 @@ func upstreamCommand(g *globals) *cobra.Command {
 // overall bounds how long a command waits for all servers, unless it is told another time.
 const overall = time.Minute
 
-// sayWaiting says for which servers a command waits, once it has for a while and until what
-// it returns is called.
-func sayWaiting(w io.Writer, a *app.App) (stop func() bool) {
-	return time.AfterFunc(3*time.Second, func() {
+// sayWaiting says for which servers a command waits until what it returns is called: on a terminal all the time, else once, after a while.
+func (g *globals) sayWaiting(a *app.App) (stop func()) {
+	waiting := func() (names, reasons []string, all int) {
 		for _, r := range a.Servers.Reports(a.User()) {
-			if r.Status == upstream.StatusStarting {
-				fmt.Fprintf(w, "waiting for %s: %s\n", r.Name, call.Visible(cmp.Or(r.Reason, "it has not answered yet")))
+			if all++; r.Status == upstream.StatusStarting {
+				names = append(names, r.Name)
+				reasons = append(reasons, fmt.Sprintf("waiting for %s: %s\n", r.Name, call.Visible(cmp.Or(r.Reason, "it has not answered yet"))))
 			}
 		}
-	}).Stop
+		return names, reasons, all
+	}
+	if bar := g.bar(func() call.Progress {
+		names, _, all := waiting()
+		p := call.Progress{Done: float64(all - len(names)), Total: float64(all)}
+		if p.Message = fmt.Sprintf("%.0f of %d servers", p.Done, all); len(names) > 0 {
+			p.Message += "; waiting for " + strings.Join(names, ", ")
+		}
+		return p
+	}); bar != nil {
+		return bar.Stop
+	}
+	timer := time.AfterFunc(3*time.Second, func() {
+		_, reasons, _ := waiting()
+		fmt.Fprint(g.std.Err, strings.Join(reasons, ""))
+	})
+	return func() { timer.Stop() }
+}
+
+// bar shows on a terminal how far work has got, unless the result is for a program.
+func (g *globals) bar(look func() call.Progress) *screen.Bar {
+	if g.json {
+		return nil
+	}
+	return screen.NewBar(g.std.Err, look)
 }
 
 // servers returns the enabled servers that are named, or all.
@@ -91,8 +116,9 @@ func upstreamList(g *globals) *cobra.Command {
 	cmd := command("list", nil, g.aboutServers(func(ctx context.Context, a *app.App, servers []*upstream.Server) error {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		defer sayWaiting(g.std.Err, a)()
+		stop := g.sayWaiting(a)
 		a.Servers.Start(ctx, servers)
+		stop()
 		all := reports(a, limit)
 		if g.json {
 			return printJSON(g.std.Out, append([]app.Listed{}, all...))

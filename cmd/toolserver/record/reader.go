@@ -56,6 +56,8 @@ type Entry struct {
 
 // A Reader reads what all processes have written, and what they go on to write.
 type Reader struct {
+	Since time.Time // files that were last written before are not read; set before the first use
+
 	open  func() (*os.Root, error)
 	read  []*part
 	heads map[string]Entry // of processes
@@ -90,6 +92,9 @@ func (r *Reader) Next(match func(*Entry) bool) (found []Entry, err error) {
 	maps.DeleteFunc(gone, func(_ string, e Entry) bool { return r.runs(e.Run) })
 	first := r.read == nil
 	for _, info := range files(dir) {
+		if info.ModTime().Before(r.Since) {
+			continue
+		}
 		i := slices.IndexFunc(r.read, func(p *part) bool { // the file system may give the number of one that was removed to another
 			return os.SameFile(p.info, info) && (p.info.Name() == info.Name() || p.info.Name() == current)
 		})
