@@ -377,7 +377,7 @@ func TestProgress(t *testing.T) {
 		return domain.Text(""), nil
 	}))
 	_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "steps", Session: domain.Session{ID: "s1"}, Client: ProgressFunc(func(p Progress) { got = append(got, p) })})
-	if err != nil || len(got) != 1 || got[0] != (Progress{1, 2, "half"}) {
+	if err != nil || len(got) != 1 || got[0] != (Progress{Done: 1, Total: 2, Message: "half"}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	ReportProgress(t.Context(), Progress{}) // outside a call it does nothing
