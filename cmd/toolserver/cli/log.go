@@ -65,7 +65,7 @@ func logCommand(g *globals) *cobra.Command {
 	f.StringVar(&q.since, "since", "", "only what happened since then: 90m, 2d, 2026-11-28, 2026-11-28T10:00:00Z")
 	f.IntVarP(&q.last, "last", "n", 100, "how many entries; 0 for all")
 	cmd.AddCommand(command("compare FILE", nil, g.interruptible(func(ctx context.Context, files []string) error {
-		return g.with(func(a *app.App) error { return g.compare(ctx, a, files[0]) })
+		return g.with(func(a *app.App) error { return compare(ctx, g, a, files[0]) })
 	})))
 	cmd.AddCommand(command("explain ID", nil, func(cmd *cobra.Command, ids []string) error {
 		return g.with(func(a *app.App) error { return g.explainEntry(cmd.Context(), g.std.Out, a, ids[0]) })
@@ -282,7 +282,7 @@ type differing struct {
 }
 
 // compare shows which of the last calls another configuration would decide differently.
-func (g *globals) compare(ctx context.Context, a *app.App, file string) error {
+func compare(ctx context.Context, g *globals, a *app.App, file string) error {
 	cfg, err := config.Load(config.Overrides{File: file, Directories: g.dirs})
 	if err != nil {
 		return usage(err)

@@ -99,7 +99,7 @@ func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool, cons
 	}
 	defer a.Close()
 	if console = cmp.Or(console, cfg.Console.HTTP); console != "" && o.HTTP != "" {
-		closed, err := g.openConsole(ctx, cfg, console, a)
+		closed, err := openConsole(ctx, g, cfg, console, a)
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func consoleCommand(g *globals) *cobra.Command {
 		if err != nil {
 			return usage(err)
 		}
-		closed, err := g.openConsole(ctx, cfg, address, nil)
+		closed, err := openConsole(ctx, g, cfg, address, nil)
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func consoleCommand(g *globals) *cobra.Command {
 
 // openConsole serves the console on an address and prints a one-time address for it, and another one for each line of the
 // terminal. With a program that serves, people sign in as they do there, if they can. It is closed when ctx ends, or by closed, which waits.
-func (g *globals) openConsole(ctx context.Context, cfg *config.Loaded, address string, a *app.App) (closed func(), err error) {
+func openConsole(ctx context.Context, g *globals, cfg *config.Loaded, address string, a *app.App) (closed func(), err error) {
 	if err := config.CheckAddress(address); err != nil {
 		return nil, usage(err)
 	}
@@ -146,7 +146,8 @@ func (g *globals) openConsole(ctx context.Context, cfg *config.Loaded, address s
 	}
 	state := func(name string) *sandbox.State { return sandbox.NewState(cfg.Policy().StateDirectory, name) }
 	o := console.Options{
-		Run: g.printed, Record: app.RecordDirectory(cfg), Sockets: app.LiveDirectory(cfg), Desk: approval.Open(state("approvals").Directory),
+		Run:    func(ctx context.Context, args ...string) ([]byte, error) { return printed(ctx, g, args...) },
+		Record: app.RecordDirectory(cfg), Sockets: app.LiveDirectory(cfg), Desk: approval.Open(state("approvals").Directory),
 		State: state("console"), User: cfg.Principal(cfg.Server.User).ID,
 	}
 	if a != nil {
@@ -180,7 +181,7 @@ func (g *globals) openConsole(ctx context.Context, cfg *config.Loaded, address s
 const maxPrinted = 32 << 20
 
 // printed runs a command of the program with --json, and returns what it prints. The error is what it says.
-func (g *globals) printed(ctx context.Context, args ...string) ([]byte, error) {
+func printed(ctx context.Context, g *globals, args ...string) ([]byte, error) {
 	var out, said bounded
 	sub := newGlobals(app.Streams{In: strings.NewReader(""), Out: &out, Err: &said}, g.program)
 	sub.config, sub.json = g.config, true
