@@ -163,3 +163,40 @@ func TestOwnFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestApprovals has settings of approvals that have no effect, or cannot be obeyed.
+func TestApprovals(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(strings.Repeat("s", 16)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for yaml, want := range map[string]string{
+		"enabled: true": "",
+		"enabled: true, second: [bash, 'files__*']":                              "",
+		"enabled: true, webhook: {url: 'https://a.com/', secret_file: '#'}":      "",
+		"enabled: true, webhook: {url: 'https://a.com/', format: slack}":         "",
+		"enabled: true, wait: 11m":                                               "approvals.wait",
+		"enabled: true, expires: 0s":                                             "approvals.expires",
+		"enabled: true, second: ['a[']":                                          "is not a pattern",
+		"enabled: true, webhook: {url: 'ftp://a.com'}":                           "approvals.webhook.url",
+		"enabled: true, webhook: {url: 'https://a.com/'}":                        "what is sent as JSON is signed",
+		"enabled: true, webhook: {url: 'https://a.com/', secret_file: /nowhere}": "approvals.webhook.secret_file",
+		"second: [bash]": "nobody is asked: set enabled: true",
+		"webhook: {url: 'https://a.com/', format: ntfy}": "nobody is asked: set enabled: true",
+	} {
+		l, err := load(t, "approvals: {"+strings.ReplaceAll(yaml, "#", filepath.ToSlash(secret))+"}\n")
+		if err == nil {
+			err = config.CheckApprovals(l)
+		}
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v; want %q", yaml, err, want)
+		}
+	}
+	l, err := load(t, "approvals: {enabled: true, second: [bash, bsh]}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if warnings, err := l.CheckNames(config.Names{Tools: []string{"bash"}}); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], `"bsh" is the name of no tool`) {
+		t.Errorf("%q, %v", warnings, err)
+	}
+}
