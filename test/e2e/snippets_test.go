@@ -67,6 +67,7 @@ var snippets = map[string]struct {
 // elsewhere has the commands that are not run here, and why.
 var elsewhere = map[*regexp.Regexp]string{
 	regexp.MustCompile(`^toolserver log (explain|.*--follow)`):     "they need a call that was refused, or do not end: TestRecord runs them",
+	regexp.MustCompile(`^toolserver (console$|serve .*--console)`): "they do not end: TestConsole and test/clients/console.mjs open the page",
 	regexp.MustCompile(`^toolserver approve .*k3m`):                "they need a call that waits: TestApprovalLater has some",
 	regexp.MustCompile(`^toolserver explain --as`):                 "they need people: TestExplainAs has some",
 	regexp.MustCompile(`^toolserver audit verify`):                 "they need an audit: TestTampered of package audit has some",
