@@ -267,7 +267,7 @@ func (a Activity) Clients() (all []Client) {
 		c := m.Client
 		c.Seen = time.Unix(0, m.seen.Load())
 		for _, x := range calls {
-			if x.Principal == c.Principal && x.Client == strings.TrimSpace(c.Name+" "+c.Version) {
+			if x.Principal == c.Principal && x.Session == c.Session && x.Client == strings.TrimSpace(c.Name+" "+c.Version) {
 				c.InFlight++
 			}
 		}

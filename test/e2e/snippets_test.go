@@ -38,6 +38,7 @@ var snippets = map[string]struct {
 	"toolserver help grep":                                {says: "--glob"},
 	"toolserver call execute_command 'go vet ./...' --json | jq .structuredContent.exit_code": {says: "0"},
 	"toolserver log":                                            {},
+	"toolserver top":                                            {says: "servers"},
 	"toolserver log --denied --since 2d":                        {},
 	"toolserver log --denied":                                   {},
 	"toolserver call read_file notes.txt":                       {says: "notes"},
