@@ -2,6 +2,7 @@
 package screen
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"strings"
@@ -10,14 +11,14 @@ import (
 	"golang.org/x/term"
 )
 
-// Size returns how many columns and lines a terminal has, or false if a stream is none.
+// Size returns how many columns and lines a terminal has, or false if a stream is none. One that does not know has the usual ones.
 func Size(stream any) (columns, lines int, ok bool) {
 	f, isFile := stream.(*os.File)
 	if !isFile {
 		return 0, 0, false
 	}
 	columns, lines, err := term.GetSize(int(f.Fd()))
-	return columns, lines, err == nil && columns > 0 && lines > 0
+	return cmp.Or(columns, 80), cmp.Or(lines, 24), err == nil
 }
 
 // wide is from where on characters may take two columns; none before does.
