@@ -122,7 +122,7 @@ func Serve(open func() (*os.Root, error), src Source) (stop func(), err error) {
 		defer close(ended)
 		_ = s.Serve(netutil.LimitListener(sameUser{l}, maxLookers)) // until it is closed
 	}()
-	sweep(dir)
+	sweep(dir, true)
 	return func() {
 		_ = s.Close()
 		<-ended
@@ -226,7 +226,7 @@ func Processes(open func() (*os.Root, error)) (all []*Remote, err error) {
 		return nil, err
 	}
 	defer dir.Close()
-	for _, name := range sweep(dir) {
+	for _, name := range sweep(dir, false) {
 		pid, _ := pidOf(name)
 		all = append(all, &Remote{pid, name, open})
 	}
@@ -249,12 +249,13 @@ func dial(ctx context.Context, dir *os.Root, name string) (net.Conn, error) {
 	return (&net.Dialer{Timeout: timeLimit}).DialContext(ctx, "unix", path)
 }
 
-// sweep returns the sockets in a directory to which somebody listens, and removes those of processes that are gone.
-func sweep(dir *os.Root) (alive []string) {
+// sweep returns the sockets in a directory to which somebody listens, and removes those of processes that are gone. If only that is wanted, it
+// wakes no process that runs.
+func sweep(dir *os.Root, only bool) (alive []string) {
 	entries, _ := fs.ReadDir(dir.FS(), ".") // what cannot be read has none
 	for _, e := range entries {
 		pid, ok := pidOf(e.Name())
-		if !ok {
+		if !ok || only && osfile.Runs(pid) {
 			continue
 		}
 		c, err := dial(context.Background(), dir, e.Name())
