@@ -115,8 +115,9 @@ func Serve(open func() (*os.Root, error), src Source) (stop func(), err error) {
 	}
 	s := &http.Server{
 		Handler: keyed(key, handler(src)), MaxHeaderBytes: maxHead, ReadTimeout: timeLimit, WriteTimeout: timeLimit, IdleTimeout: timeLimit,
-		ErrorLog: log.New(io.Discard, "", 0),
+		ErrorLog: log.New(io.Discard, "", 0), Protocols: new(http.Protocols),
 	}
+	s.Protocols.SetHTTP1(true) // HTTP/2 would take memory
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
