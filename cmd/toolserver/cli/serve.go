@@ -7,11 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -147,6 +149,7 @@ func openConsole(ctx context.Context, g *globals, cfg *config.Loaded, address st
 	state := func(name string) *sandbox.State { return sandbox.NewState(cfg.Policy().StateDirectory, name) }
 	o := console.Options{
 		Run:    func(ctx context.Context, args ...string) ([]byte, error) { return printed(ctx, g, args...) },
+		Login:  func(name string) (string, error) { return login(ctx, g, name) },
 		Record: app.RecordDirectory(cfg), Sockets: app.LiveDirectory(cfg), Desk: approval.Open(state("approvals").Directory),
 		State: state("console"), User: cfg.Principal(cfg.Server.User).ID,
 	}
@@ -163,11 +166,13 @@ func openConsole(ctx context.Context, g *globals, cfg *config.Loaded, address st
 		return nil, err
 	}
 	announce := func() { fmt.Fprintf(g.std.Err, "toolserver: console, once and within 10 minutes: %s\n", c.Address()) }
-	announce()
+	if !public { // where people sign in, nobody else gets in who can read a log
+		announce()
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var served sync.WaitGroup
 	served.Go(func() { _ = c.Serve(ctx, l) })
-	if g.answers() {
+	if g.answers() && !public {
 		go func() { // ends with the program, as reading a terminal does
 			for in := bufio.NewScanner(g.std.In); in.Scan(); {
 				announce()
@@ -182,16 +187,57 @@ const maxPrinted = 32 << 20
 
 // printed runs a command of the program with --json, and returns what it prints. The error is what it says.
 func printed(ctx context.Context, g *globals, args ...string) ([]byte, error) {
-	var out, said bounded
-	sub := newGlobals(app.Streams{In: strings.NewReader(""), Out: &out, Err: &said}, g.program)
+	var said bounded
+	out, err := run(ctx, g, &said, args...)
+	if err != nil {
+		err = errors.New(cmp.Or(strings.TrimPrefix(strings.TrimSpace(said.String()), "toolserver: "), err.Error()))
+	}
+	return out, err
+}
+
+// run runs a command of the program with --json, which says things to people.
+func run(ctx context.Context, g *globals, people io.Writer, args ...string) ([]byte, error) {
+	var out bounded
+	sub := newGlobals(app.Streams{In: strings.NewReader(""), Out: &out, Err: people}, g.program)
 	sub.config, sub.json = g.config, true
 	for _, dir := range slices.Backward(g.dirs) {
 		args = append([]string{"--dir", dir}, args...)
 	}
 	if code := sub.execute(ctx, newRoot(sub), args); code != exitOK {
-		return out.Bytes(), errors.New(cmp.Or(strings.TrimPrefix(strings.TrimSpace(said.String()), "toolserver: "), fmt.Sprintf("exit code %d", code)))
+		return out.Bytes(), fmt.Errorf("exit code %d", code)
 	}
 	return out.Bytes(), nil
+}
+
+// Times that a sign-in which the console began may take: until there is an address, and in all.
+const (
+	addressTime = 30 * time.Second
+	loginTime   = 10 * time.Minute
+)
+
+// login begins a sign-in to another server, which goes on until ctx ends, and returns its address.
+func login(ctx context.Context, g *globals, name string) (string, error) {
+	said, people := io.Pipe()
+	ctx, cancel := context.WithTimeout(ctx, loginTime)
+	go func() {
+		defer cancel()
+		_, err := run(ctx, g, people, "upstream", "login", "--no-browser", "--", name)
+		people.CloseWithError(cmp.Or(err, io.EOF))
+	}()
+	late := time.AfterFunc(addressTime, func() { said.CloseWithError(errors.New("there is no address to sign in at")) })
+	var all []string
+	for in := bufio.NewScanner(said); in.Scan(); {
+		line := strings.TrimSpace(in.Text())
+		if u, err := url.Parse(line); err == nil && (u.Scheme == "https" || u.Scheme == "http") {
+			late.Stop()
+			go io.Copy(io.Discard, said) // until the sign-in ends
+			return line, nil
+		}
+		all = append(all, line)
+	}
+	late.Stop()
+	cancel()
+	return "", errors.New(cmp.Or(strings.TrimPrefix(strings.Join(all, "\n"), "toolserver: "), "there is no address to sign in at"))
 }
 
 // bounded is a buffer that takes no more than maxPrinted bytes.

@@ -30,6 +30,8 @@ type Options struct {
 	// Run runs a command of the program with --json, as the person who runs the console, and returns what it prints.
 	// The error has what it says of what is wrong; what was printed before is returned beside it.
 	Run func(ctx context.Context, args ...string) ([]byte, error)
+	// Login begins a sign-in to another server, and returns the address at which a browser goes on.
+	Login func(server string) (address string, err error)
 	// Record opens the directory of the record.
 	Record func() (*os.Root, error)
 	// Sockets opens the directory with the sockets of servers, see package live.

@@ -19,6 +19,7 @@ import (
 	"github.com/toolserver/toolserver/domain"
 	"github.com/toolserver/toolserver/text/textdiff"
 	"github.com/toolserver/toolserver/upstream"
+	"github.com/toolserver/toolserver/usage"
 )
 
 // clip cuts a text after a number of runes.
@@ -54,6 +55,7 @@ func (c *Console) routes() {
 	c.handle("GET /policy", (*visit).policy)
 	c.handle("GET /upstreams", (*visit).upstreams)
 	c.handle("POST /upstreams/approve", (*visit).approvePins)
+	c.handle("POST /upstreams/sign-in", (*visit).signInTo)
 	c.handle("GET /people", func(v *visit) { v.people(nil) })
 	c.handle("POST /people/{do}", (*visit).changePeople)
 	c.handle("GET /usage", (*visit).usage)
@@ -315,15 +317,15 @@ type upstreamSeen struct {
 // upstreams shows other servers: as the servers that run see them, or, on request, after connecting to each.
 func (v *visit) upstreams() {
 	var inner []node
+	counts, _, _ := v.feed.used() // without a record, there are none
 	changes := map[string][]upstream.Difference{}
 	seenBy := func(by string, raw json.RawMessage) {
 		var servers []upstreamSeen
 		if json.Unmarshal(raw, &servers) != nil || len(servers) == 0 {
 			return
 		}
-		inner = append(inner, h2("Seen by "+by), table("Servers seen by "+by, []string{"Server", "State", "Since", "Tools", "Left out", "In flight", "Failures",
-			"What is wrong"},
-			each(servers, seenUpstream)))
+		heads := []string{"Server", "State", "Since", "Tools", "Left out", "In flight", "Failures", "Calls", "Failed", "Mean", "What is wrong"}
+		inner = append(inner, h2("Seen by "+by), table("Servers seen by "+by, heads, each(servers, func(s upstreamSeen) node { return v.seenUpstream(s, counts) })))
 		for _, s := range servers {
 			var d struct{ Changed []upstream.Difference }
 			if s.Changed > 0 && changes[s.Name] == nil && v.run(&d, "upstream", "approve", "--", s.Name) == nil {
@@ -354,8 +356,17 @@ func (v *visit) upstreams() {
 	v.show("Other servers", append([]node{get("Connect", hide("check", "1"), button("Connect to each now"))}, inner...)...)
 }
 
-func seenUpstream(s upstreamSeen) node {
+func (v *visit) seenUpstream(s upstreamSeen, counts map[used]usage.Count) node {
+	var n usage.Count
+	for key, c := range counts {
+		if strings.HasPrefix(key.Tool, upstream.OfferedName(s.Name, "")) {
+			n.Add(c)
+		}
+	}
 	wrong := []node{text(s.Reason)}
+	if s.Status != upstream.StatusReady && v.Login != nil {
+		wrong = append(wrong, v.post("upstreams/sign-in", hide("server", s.Name), button("Sign in")))
+	}
 	more := func(what string) { wrong = append(wrong, el("br"), text(what)) }
 	for _, problem := range s.Problems {
 		more(problem)
@@ -366,8 +377,12 @@ func seenUpstream(s upstreamSeen) node {
 	for _, m := range domain.Joined(s.Left) {
 		more("left out: " + string(m.Kind) + " " + m.Name + ": " + m.Reason)
 	}
-	return tr(string(s.Status), group(text(s.Name+" "), el("small", text(s.Transport+" "+s.Protocol))), string(s.Status), s.Since, s.Tools, s.Missing,
-		s.InFlight, s.Failures, group(wrong...))
+	mean := ""
+	if n.Calls > 0 {
+		mean = milliseconds(float64(n.Millis) / float64(n.Calls))
+	}
+	return tr(string(s.Status), group(text(s.Name+" "), el("small", text(s.Transport+" "+s.Protocol))), string(s.Status), s.Since, s.Tools, s.Missing, s.InFlight,
+		s.Failures, n.Calls, n.Failed, mean, group(wrong...))
 }
 
 // readable returns JSON as people read it: a text as its lines, anything else indented.
@@ -393,6 +408,17 @@ func (v *visit) approvePins() {
 	}
 	var said any
 	v.did(v.run(&said, append([]string{"upstream", "approve", "--yes", "--", v.r.PostFormValue("server")}, v.r.PostForm["tool"]...)...), "upstreams")
+}
+
+// signInTo has the browser sign in to another server.
+func (v *visit) signInTo() {
+	address, err := v.Login(v.r.PostFormValue("server"))
+	if err != nil {
+		v.fail(http.StatusUnprocessableEntity, err)
+		return
+	}
+	v.note()
+	v.show("Sign in", p("The server waits ten minutes for it, on the machine it runs on: ", el("a", attr("href", address), attr("rel", "noreferrer"), text(address))))
 }
 
 // people shows who can sign in with a token of the configuration, and a token that was just made.
