@@ -92,7 +92,7 @@ func (v *visit) run(into any, args ...string) error {
 }
 
 // flags returns those fields of the form of a page that are filled, as flags of a command.
-func (v *visit) flags(names ...string) (flags []string) {
+func flags(v *visit, names ...string) (flags []string) {
 	for _, name := range names {
 		if value := v.r.FormValue(name); value != "" {
 			flags = append(flags, "--"+name+"="+value)
@@ -137,7 +137,7 @@ func (v *visit) now() {
 			field("Text", "text", q.Text), button("Show")),
 		table("Calls", []string{"Time", "Tool", "About", "Outcome", "Took", "Principal", "Client"}, group(id("done"), each(calls, func(e record.Entry) node {
 			r := rowOf(&e)
-			return el("tr", class(r.Outcome), attr("data-id", r.ID), wrap("td", r.Time), el("td", v.link(r.ID, r.Tool)), wrap("td", r.About),
+			return el("tr", class(r.Outcome), attr("data-id", r.ID), wrap("td", r.Time), el("td", link(v, r.ID, r.Tool)), wrap("td", r.About),
 				el("td", el("b", text(r.Outcome)), text(" "+r.Why)), wrap("td", r.Took), wrap("td", r.Principal), wrap("td", r.Client))
 		}))),
 		el("p", id("none"), when(len(calls) > 0, attr("hidden")), text("No call matches, or the record is switched off (logging.record).")),
@@ -147,7 +147,7 @@ func (v *visit) now() {
 }
 
 // link leads to a call.
-func (v *visit) link(id, label string) node {
+func link(v *visit, id, label string) node {
 	return el("a", attr("href", v.base+"call/"+id), text(label))
 }
 
@@ -271,7 +271,7 @@ func (v *visit) compared(file string) node {
 	word := func(e domain.Explanation) string { return inWords(&e) + ": " + cmp.Or(e.Stopped, e.Reason) }
 	return group(el("p", attr("role", "status"), text(fmt.Sprintf("%d of %d calls would be decided differently.", len(found.Differs), found.Calls))),
 		when(len(found.Differs) > 0, table("Differences", []string{"Call", "About", "Now", "There"}, each(found.Differs, func(d differing) node {
-			return tr("", v.link(d.Call.ID, d.Call.Tool), rowOf(&d.Call).About, word(d.Now), word(d.Then))
+			return tr("", link(v, d.Call.ID, d.Call.Tool), rowOf(&d.Call).About, word(d.Now), word(d.Then))
 		}))))
 }
 
@@ -282,7 +282,7 @@ func (v *visit) explain(tools []offered, name string) *domain.Explanation {
 		v.problem = "There is no tool " + name + "."
 		return nil
 	}
-	args := append([]string{"explain", name}, v.flags("as", "groups")...)
+	args := append([]string{"explain", name}, flags(v, "as", "groups")...)
 	var given map[string]json.RawMessage
 	if written := strings.TrimSpace(v.r.FormValue("arguments")); written != "" {
 		if err := json.Unmarshal([]byte(written), &given); err != nil {
@@ -325,7 +325,7 @@ func (v *visit) upstreams() {
 			return
 		}
 		heads := []string{"Server", "State", "Since", "Tools", "Left out", "In flight", "Failures", "Calls", "Failed", "Mean", "What is wrong"}
-		inner = append(inner, h2("Seen by "+by), table("Servers seen by "+by, heads, each(servers, func(s upstreamSeen) node { return v.seenUpstream(s, counts) })))
+		inner = append(inner, h2("Seen by "+by), table("Servers seen by "+by, heads, each(servers, func(s upstreamSeen) node { return seenUpstream(v, s, counts) })))
 		for _, s := range servers {
 			var d struct{ Changed []upstream.Difference }
 			if s.Changed > 0 && changes[s.Name] == nil && v.run(&d, "upstream", "approve", "--", s.Name) == nil {
@@ -356,7 +356,7 @@ func (v *visit) upstreams() {
 	v.show("Other servers", append([]node{get("Connect", hide("check", "1"), button("Connect to each now"))}, inner...)...)
 }
 
-func (v *visit) seenUpstream(s upstreamSeen, counts map[used]usage.Count) node {
+func seenUpstream(v *visit, s upstreamSeen, counts map[used]usage.Count) node {
 	var n usage.Count
 	for key, c := range counts {
 		if strings.HasPrefix(key.Tool, upstream.OfferedName(s.Name, "")) {
@@ -418,7 +418,8 @@ func (v *visit) signInTo() {
 		return
 	}
 	v.note()
-	v.show("Sign in", p("The server waits ten minutes for it, on the machine it runs on: ", el("a", attr("href", address), attr("rel", "noreferrer"), text(address))))
+	v.show("Sign in", p("The server waits ten minutes for it, on the machine it runs on: ", el("a", attr("href", address), attr("rel", "noreferrer"),
+		text(address))))
 }
 
 // people shows who can sign in with a token of the configuration, and a token that was just made.
@@ -454,7 +455,7 @@ func (v *visit) changePeople() {
 	args := []string{"token", v.r.PathValue("do")}
 	switch args[1] {
 	case "new":
-		args = append(append(args, v.flags("groups", "scopes", "expires")...), "--", v.r.PostFormValue("name"))
+		args = append(append(args, flags(v, "groups", "scopes", "expires")...), "--", v.r.PostFormValue("name"))
 	case "rotate":
 		args = append(args, "--", v.r.PostFormValue("name"))
 	case "revoke":
@@ -516,7 +517,7 @@ func (v *visit) usage() {
 
 // audit searches the audit, and says on request whether it was changed.
 func (v *visit) audit() {
-	args := append([]string{"audit", "show"}, v.flags("principal", "tool", "type")...)
+	args := append([]string{"audit", "show"}, flags(v, "principal", "tool", "type")...)
 	ctx, cancel := context.WithTimeout(v.r.Context(), runTime)
 	defer cancel()
 	out, err := v.Run(ctx, append(args, "--since="+cmp.Or(v.r.FormValue("since"), "1d"))...)
