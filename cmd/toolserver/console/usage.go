@@ -18,6 +18,45 @@ const (
 	maxRows                 = 50
 )
 
+// usage shows what was used, of the calls that the record has.
+func (v *visit) usage() {
+	counts, first, err := v.feed.used()
+	if err != nil {
+		v.problem = "The record cannot be read: " + err.Error()
+	}
+	price, err := strconv.ParseFloat(v.r.FormValue("price"), 64)
+	if err != nil || !(price >= 0 && price < 1e6) {
+		price = 3
+	}
+	days := daysUntil(time.Now(), counts)
+	calls, failed, seconds := map[string]int64{}, map[string]int64{}, map[string]int64{}
+	for key, n := range counts {
+		calls[key.Day] += n.Calls
+		failed[key.Day] += n.Failed
+		seconds[key.Day] += n.Millis / 1000
+	}
+	said := "Of the calls in the record. Tokens are estimated from the sizes of arguments and results."
+	if !first.IsZero() {
+		said = strings.Replace(said, "record.", "record, which goes back to "+at(first)+".", 1)
+	}
+	inner := []node{p(said),
+		get("Price", field("Price of a million tokens", "price", strconv.FormatFloat(price, 'f', -1, 64), attr("type", "number"), attr("min", "0"),
+			attr("step", "any")), button("Show")),
+		el("div", class("charts"), bars("Calls a day", days, calls), bars("Failed calls a day", days, failed), bars("Seconds a day", days, seconds))}
+	list := func(by string, rows []sum) {
+		heads := []string{by, "Calls", "Failed", "Milliseconds", "Bytes in", "Bytes out", "Tokens", "Money"}
+		inner = append(inner, h2(by), table("Usage by "+strings.ToLower(by), heads, each(rows[:min(len(rows), maxRows)], func(s sum) node {
+			return tr("", s.Name, s.Calls, s.Failed, s.Millis, s.In, s.Out, s.Tokens, s.Money)
+		})))
+	}
+	byDay := sums(counts, func(k used) string { return k.Day }, price)
+	slices.SortFunc(byDay, func(a, b sum) int { return strings.Compare(b.Name, a.Name) })
+	list("Day", byDay)
+	list("Tool", sums(counts, func(k used) string { return k.Tool }, price))
+	list("Principal", sums(counts, func(k used) string { return k.Principal }, price))
+	v.show("Usage", inner...)
+}
+
 // sum is a line of a table of usage.
 type sum struct {
 	Name string

@@ -1,0 +1,58 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+)
+
+// people shows who can sign in with a token of the configuration, and a token that was just made.
+func (v *visit) people(made *madeToken) {
+	type token struct {
+		Name, ID, Expires string
+		Groups, Scopes    []string
+	}
+	var data struct{ Tokens []token }
+	_ = v.run(&data, "token", "list") // v.problem says it
+	var fresh node
+	if made != nil {
+		fresh = el("section", attr("role", "status"), h2("A new token"), p("Copy it now. It is not shown again."), pre("Token", made.Token),
+			when(made.File != "", p("Its hash is in ", made.File, ".")))
+	}
+	v.show("People", fresh, h2("Tokens"),
+		table("Tokens", []string{"Name", "Groups", "Scopes", "Expires", "ID", ""}, each(data.Tokens, func(t token) node {
+			calls := el("a", attr("href", v.base+"?"+query("principal", t.Name)), text("calls"))
+			change := group(v.post("people/rotate", hide("name", t.Name), button("Replace")),
+				v.post("people/revoke", hide("name", t.Name), hide("id", t.ID), button("Revoke", class("danger"))))
+			return tr("", group(text(t.Name+" "), calls), strings.Join(t.Groups, ", "), strings.Join(t.Scopes, ", "), t.Expires, code(t.ID), change)
+		})),
+		h2("New token"),
+		v.post("people/new", class("row"), field("Name", "name", "", attr("required")), field("Groups", "groups", "", attr("placeholder", "a,b")),
+			field("Scopes", "scopes", ""), field("Expires", "expires", "", attr("placeholder", "90d")), button("Make")))
+}
+
+type madeToken struct{ Token, File string }
+
+// changePeople makes, replaces or revokes a token. One that is made is shown in the answer and nowhere else.
+func (v *visit) changePeople() {
+	args := []string{"token", v.r.PathValue("do")}
+	switch args[1] {
+	case "new":
+		args = append(append(args, flags(v, "groups", "scopes", "expires")...), "--", v.r.PostFormValue("name"))
+	case "rotate":
+		args = append(args, "--", v.r.PostFormValue("name"))
+	case "revoke":
+		args = append(args, "--", v.r.PostFormValue("name"), v.r.PostFormValue("id"))
+	default:
+		v.fail(http.StatusNotFound, errors.New("there is no such thing to do"))
+		return
+	}
+	var made madeToken
+	if err := v.run(&made, args...); args[1] == "revoke" || err != nil {
+		v.did(err, "people")
+		return
+	}
+	v.note()
+	v.r.URL.Path = "/people"
+	v.people(&made)
+}
