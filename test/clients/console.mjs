@@ -302,10 +302,12 @@ try {
     const heap = async () => { await cdp.send('HeapProfiler.collectGarbage'); return (await cdp.send('Runtime.getHeapUsage')).usedSize; };
     const some = async (n) => {
       const began = Date.now();
+      const client = await connect(new StreamableHTTPClientTransport(url)); // one for all would have too many listeners
       for (let i = 0; i < n; i += 20) {
-        await Promise.all(Array.from({ length: 20 }, () => call(http, 'list_directory', { path: '.' })));
+        await Promise.all(Array.from({ length: 20 }, () => call(client, 'list_directory', { path: '.' })));
         await new Promise((done) => setTimeout(done, Math.max(0, began + (i + 20) * 6 - Date.now())));
       }
+      await client.close();
     };
     await some(CALLS / 2);
     const before = { heap: await heap(), rss: rss(server.pid) };

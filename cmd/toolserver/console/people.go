@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -14,17 +15,23 @@ func (v *visit) people(made *madeToken) {
 	}
 	var data struct{ Tokens []token }
 	_ = v.run(&data, "token", "list") // v.problem says it
+	counts, _, _ := v.feed.used()     // without a record, there are none
+	calls := map[string]int64{}
+	for key, n := range counts {
+		calls[key.Principal] += n.Calls
+	}
 	var fresh node
 	if made != nil {
 		fresh = el("section", attr("role", "status"), h2("A new token"), p("Copy it now. It is not shown again."), pre("Token", made.Token),
 			when(made.File != "", p("Its hash is in ", made.File, ".")))
 	}
 	v.show("People", fresh, h2("Tokens"),
-		table("Tokens", []string{"Name", "Groups", "Scopes", "Expires", "ID", ""}, each(data.Tokens, func(t token) node {
-			calls := el("a", attr("href", v.base+"?"+query("principal", t.Name)), text("calls"))
+		table("Tokens", []string{"Name", "Groups", "Scopes", "Expires", "ID", "Calls", ""}, each(data.Tokens, func(t token) node {
+			id := "token:" + t.Name
+			link := el("a", attr("href", v.base+"?"+query("principal", id)), text(strconv.FormatInt(calls[id], 10)))
 			change := group(v.post("people/rotate", hide("name", t.Name), button("Replace")),
 				v.post("people/revoke", hide("name", t.Name), hide("id", t.ID), button("Revoke", class("danger"))))
-			return tr("", group(text(t.Name+" "), calls), strings.Join(t.Groups, ", "), strings.Join(t.Scopes, ", "), t.Expires, code(t.ID), change)
+			return tr("", t.Name, strings.Join(t.Groups, ", "), strings.Join(t.Scopes, ", "), t.Expires, code(t.ID), link, change)
 		})),
 		h2("New token"),
 		v.post("people/new", class("row"), field("Name", "name", "", attr("required")), field("Groups", "groups", "", attr("placeholder", "a,b")),
