@@ -46,8 +46,8 @@ type known struct {
 	Watched []string `json:"watched,omitempty"` // documents that it has subscribed to
 }
 
-// knownTime is how long a replica waits for what others know of a session.
-const knownTime = 100 * time.Millisecond
+// knownTime is how long a replica waits for what others know of a session. Those that are gone are not waited for.
+const knownTime = time.Second
 
 // replicas are the other ones, as the server sees them.
 type replicas struct{ server *Server }

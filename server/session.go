@@ -292,6 +292,7 @@ func (s *sessions) acquire(ctx context.Context, token string, who caller) (*sess
 		if err != nil {
 			return nil, err
 		}
+		rebuilt.who.Store(&who) // what other replicas pass on while they are asked is for somebody
 		if ses = s.use(token, owner, rebuilt); ses == rebuilt {
 			s.server.replicas.learn(ctx, ses, who)
 		} else { // another request has done so at the same time
