@@ -14,14 +14,14 @@ import (
 	"github.com/toolserver/toolserver/upstream"
 )
 
-// Desk returns where people decide about calls who are not at the client.
-func (f *inForce) Desk() *approval.Desk { return f.now.Load().approvals.Desk }
-
-// maxHooks bounds how many requests a webhook is being told of.
-const maxHooks = 32
+// OpenDesk returns where people decide about calls who are not at the client, in a state directory.
+func OpenDesk(state string) *approval.Desk {
+	return approval.Open(sandbox.NewState(state, "approvals").Directory)
+}
 
 // newApprovals returns what has calls ask people elsewhere, under a configuration.
 func newApprovals(a *App, cfg *config.Loaded, box *tools.Sandbox) *call.Approvals {
+	const maxHooks = 32 // requests that the webhook is being told of
 	hook, hooks := cfg.Approvals.Webhook, make(chan struct{}, maxHooks)
 	tell := func(r approval.Request) {
 		u, err := url.Parse(hook.URL)
@@ -45,6 +45,5 @@ func newApprovals(a *App, cfg *config.Loaded, box *tools.Sandbox) *call.Approval
 			a.journal.log.Warn("the webhook of approvals is not told: it is too slow", zap.String("approval", r.ID))
 		}
 	}
-	desk := approval.Open(sandbox.NewState(box.Policy.StateDirectory, "approvals").Directory)
-	return &call.Approvals{Settings: cfg.Approvals, Desk: desk, Asked: asked}
+	return &call.Approvals{Settings: cfg.Approvals, Desk: OpenDesk(box.Policy.StateDirectory), Asked: asked}
 }

@@ -72,7 +72,7 @@ func approveCommand(g *globals) *cobra.Command {
 
 // listApprovals lists what waits, and what was decided.
 func (g *globals) listApprovals(ctx context.Context, a *app.App) error {
-	all, err := a.Desk().List(ctx)
+	all, err := app.OpenDesk(a.Config().Policy().StateDirectory).List(ctx)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (g *globals) listApprovals(ctx context.Context, a *app.App) error {
 
 // decide shows a request and decides it, or asks the person at the terminal how.
 func (g *globals) decide(ctx context.Context, a *app.App, id, answer string, forget bool) error {
-	all, err := a.Desk().List(ctx)
+	all, err := app.OpenDesk(a.Config().Policy().StateDirectory).List(ctx)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (g *globals) decide(ctx context.Context, a *app.App, id, answer string, for
 	}
 	r, by := all[i], machineUser()
 	if forget {
-		answer, err = "forget", a.Desk().Forget(ctx, id)
+		answer, err = "forget", app.OpenDesk(a.Config().Policy().StateDirectory).Forget(ctx, id)
 	} else {
 		if answer == "" && g.json {
 			return printJSON(g.std.Out, r)
@@ -125,7 +125,7 @@ func (g *globals) decide(ctx context.Context, a *app.App, id, answer string, for
 				return err
 			}
 		}
-		err = a.Desk().Decide(ctx, id, answer, by)
+		err = app.OpenDesk(a.Config().Policy().StateDirectory).Decide(ctx, id, answer, by)
 	}
 	if err != nil {
 		return fmt.Errorf("approval %s: %w", id, err)

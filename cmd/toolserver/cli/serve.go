@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
-	"github.com/toolserver/toolserver/approval"
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 	"github.com/toolserver/toolserver/cmd/toolserver/console"
 	"github.com/toolserver/toolserver/cmd/toolserver/logging"
@@ -146,12 +145,12 @@ func openConsole(ctx context.Context, g *globals, cfg *config.Loaded, address st
 	if err != nil {
 		return nil, err
 	}
-	state := func(name string) *sandbox.State { return sandbox.NewState(cfg.Policy().StateDirectory, name) }
+	state := cfg.Policy().StateDirectory
 	o := console.Options{
 		Run:    func(ctx context.Context, args ...string) ([]byte, error) { return printed(ctx, g, args...) },
 		Login:  func(name string) (string, error) { return login(ctx, g, name) },
-		Record: app.RecordDirectory(cfg), Sockets: app.LiveDirectory(cfg), Desk: approval.Open(state("approvals").Directory),
-		State: state("console"), User: cfg.Principal(cfg.Server.User).ID,
+		Record: app.RecordDirectory(cfg), Sockets: app.LiveDirectory(cfg), Desk: app.OpenDesk(state),
+		State: sandbox.NewState(state, "console"), User: cfg.Principal(cfg.Server.User).ID,
 	}
 	if a != nil {
 		o.Note = func(who, what string) { a.Note("console", who, zap.String("reason", what)) }

@@ -109,6 +109,7 @@ func (c *Console) Serve(ctx context.Context, l net.Listener) error {
 // ServeHTTP admits a request or refuses it.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	h := w.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-"+nonce+"'; style-src 'nonce-"+nonce+"'; connect-src 'self'; img-src 'self'; "+
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
@@ -118,7 +119,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
-	base := c.door.base()
+	base := c.door.path
 	v := &visit{Console: c, w: w, r: r, nonce: nonce, base: base}
 	rest, below := strings.CutPrefix(r.URL.Path, base)
 	token, entering := strings.CutPrefix(rest, "in/")
@@ -159,7 +160,6 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		v.write(http.StatusUnauthorized, "Sign in", said)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	r.URL.Path = "/" + rest
 	c.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitKey{}, v)))
 }

@@ -58,7 +58,7 @@ func opened(t *testing.T, dir string) *desk {
 
 // send sends a request as a browser does that shows the console, unless change says otherwise.
 func (d *desk) send(method, path string, form url.Values, change func(*http.Request)) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, "http://"+d.door.host+d.door.base()+path, strings.NewReader(form.Encode()))
+	r := httptest.NewRequest(method, "http://"+d.door.host+d.door.path+path, strings.NewReader(form.Encode()))
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Origin", "http://"+d.door.host)
@@ -78,12 +78,12 @@ func (d *desk) send(method, path string, form url.Values, change func(*http.Requ
 // enter signs in by a one-time address.
 func (d *desk) enter() {
 	d.t.Helper()
-	w := d.send("GET", strings.TrimPrefix(d.Address(), "http://"+d.door.host+d.door.base()), nil, nil)
+	w := d.send("GET", strings.TrimPrefix(d.Address(), "http://"+d.door.host+d.door.path), nil, nil)
 	cookies := w.Result().Cookies()
 	if w.Code != http.StatusOK || len(cookies) != 1 {
 		d.t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	if d.cookie = cookies[0]; !d.cookie.HttpOnly || d.cookie.SameSite != http.SameSiteStrictMode || d.cookie.Path != d.door.base() || len(d.cookie.Path) < 10 {
+	if d.cookie = cookies[0]; !d.cookie.HttpOnly || d.cookie.SameSite != http.SameSiteStrictMode || d.cookie.Path != d.door.path || len(d.cookie.Path) < 10 {
 		d.t.Errorf("the cookie is %v", d.cookie)
 	}
 }
@@ -108,7 +108,7 @@ func TestDoor(t *testing.T) {
 	}
 	address := d.Address()
 	d.enter()
-	used := strings.TrimPrefix(d.Address(), "http://"+d.door.host+d.door.base())
+	used := strings.TrimPrefix(d.Address(), "http://"+d.door.host+d.door.path)
 	for i, want := range []int{http.StatusOK, http.StatusForbidden} {
 		if w := d.send("GET", used, nil, nil); w.Code != want {
 			t.Errorf("a one-time address, time %d: %d", i+1, w.Code)
@@ -171,11 +171,23 @@ func TestDoor(t *testing.T) {
 	if w := again.send("GET", "in/"+address[strings.LastIndex(address, "/")+1:], nil, nil); w.Code != http.StatusForbidden {
 		t.Errorf("an address of before the restart: %d", w.Code)
 	}
+	streaming := make(chan struct{})
+	go func() {
+		defer close(streaming)
+		again.send("GET", "events", nil, nil)
+	}()
 	if w := d.send("POST", "sign-out", nil, nil); w.Code != http.StatusOK {
 		t.Errorf("sign-out: %d", w.Code)
 	}
-	if w := d.send("GET", "", nil, nil); w.Code != http.StatusUnauthorized {
-		t.Errorf("after signing out: %d", w.Code)
+	for _, both := range []*desk{d, again} {
+		if w := both.send("GET", "", nil, nil); w.Code != http.StatusUnauthorized {
+			t.Errorf("after signing out: %d", w.Code)
+		}
+	}
+	select {
+	case <-streaming:
+	case <-time.After(10 * time.Second):
+		t.Error("what happens is still told after signing out")
 	}
 }
 

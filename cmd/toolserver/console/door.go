@@ -32,7 +32,7 @@ const (
 	maxAddrs    = 16
 	maxPending  = 64 // sign-ins at an issuer that are under way
 	secretFile  = "secret"
-	pathBytes   = 16 // of the secret; the others sign cookies
+	pathBytes   = 8 // of the secret; the others sign cookies
 )
 
 // door decides who gets in. All pages lie below a path that nobody can guess: browsers send a cookie to
@@ -43,8 +43,9 @@ type door struct {
 	host   string   // that it listens on, with its port
 	origin *http.CrossOriginProtection
 
+	path string // of the first page
+
 	mu     sync.Mutex
-	secret []byte
 	opened map[[sha256.Size]byte]time.Time         // one-time addresses, by digest, and when they end
 	away   share.Store[string, *identity.Identify] // sign-ins at an issuer, by state
 }
@@ -53,26 +54,19 @@ type door struct {
 func newDoor(state *sandbox.State, public *url.URL, host string) (*door, error) {
 	d := &door{state: state, public: public, host: host, origin: http.NewCrossOriginProtection(), opened: map[[sha256.Size]byte]time.Time{}}
 	d.away.MaxEntries, d.away.MaxAge = maxPending, addressTime
-	var err error
-	if d.secret, err = state.Read(secretFile); err == nil && len(d.secret) == pathBytes+sha256.Size {
-		return d, nil
+	secret, err := state.Read(secretFile)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(secret) != pathBytes+sha256.Size {
+		secret = make([]byte, pathBytes+sha256.Size)
+		rand.Read(secret) // never fails
+		err = state.Write(secretFile, secret)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return nil, err
 	}
-	d.secret = make([]byte, pathBytes+sha256.Size)
-	rand.Read(d.secret) // never fails
-	return d, state.Write(secretFile, d.secret)
-}
-
-// base returns the path of the first page, with a slash at both ends. At a host of its own, nothing need keep the cookie from others.
-func (d *door) base() string {
-	if d.public != nil {
-		return strings.TrimSuffix(d.public.Path, "/") + "/"
+	if d.path = "/" + hex.EncodeToString(secret[:pathBytes]) + "/"; public != nil {
+		d.path = strings.TrimSuffix(public.Path, "/") + "/" // at a host of its own, nothing need keep the cookie from others
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return "/" + hex.EncodeToString(d.secret[:pathBytes/2]) + "/"
+	return d, nil
 }
 
 // address returns a new one-time address. Where there are too many, the oldest is void.
@@ -90,7 +84,7 @@ func (d *door) address() string {
 	}
 	d.opened[sha256.Sum256([]byte(token))] = time.Now().Add(addressTime)
 	d.mu.Unlock()
-	return d.root() + d.base() + "in/" + token
+	return d.root() + d.path + "in/" + token
 }
 
 // root returns scheme and host at which browsers reach the console.
@@ -163,13 +157,16 @@ func (v *visit) back() {
 }
 
 func (d *door) cookie(name, value string, age int) *http.Cookie {
-	return &http.Cookie{Name: name, Value: value, Path: d.base(), MaxAge: age, HttpOnly: true, Secure: d.public != nil, SameSite: http.SameSiteStrictMode}
+	return &http.Cookie{Name: name, Value: value, Path: d.path, MaxAge: age, HttpOnly: true, Secure: d.public != nil, SameSite: http.SameSiteStrictMode}
 }
 
+// sign returns the signature of a value with the secret in force, which another console may have changed; empty if there is none.
 func (d *door) sign(value string) string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	h := hmac.New(sha256.New, d.secret[pathBytes:])
+	secret, err := d.state.Read(secretFile)
+	if err != nil || len(secret) != pathBytes+sha256.Size {
+		return ""
+	}
+	h := hmac.New(sha256.New, secret[pathBytes:])
 	h.Write([]byte(value))
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -177,35 +174,34 @@ func (d *door) sign(value string) string {
 // who returns who has signed in with the browser that made a request.
 func (d *door) who(r *http.Request) (string, bool) {
 	for _, c := range r.CookiesNamed(cookieName) { // one of another console may come first
-		value, signature, _ := cutLast(c.Value, ".")
+		value, signature := cutLast(c.Value, ".")
 		ends, name, _ := strings.Cut(value, ".")
 		at, err := strconv.ParseInt(ends, 10, 64)
 		who, err2 := base64.RawURLEncoding.DecodeString(name)
-		if hmac.Equal([]byte(signature), []byte(d.sign(value))) && err == nil && err2 == nil && time.Now().Before(time.Unix(at, 0)) {
+		signed := d.sign(value)
+		if signed != "" && hmac.Equal([]byte(signature), []byte(signed)) && err == nil && err2 == nil && time.Now().Before(time.Unix(at, 0)) {
 			return string(who), true
 		}
 	}
 	return "", false
 }
 
-func cutLast(s, sep string) (before, after string, ok bool) {
+// cutLast cuts a text at the last separator; without one, all of it is after it.
+func cutLast(s, sep string) (before, after string) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
+		return s[:i], s[i+len(sep):]
 	}
-	return "", s, false
+	return "", s
 }
 
-// signOut voids all cookies there are.
+// signOut voids all cookies there are, of all consoles of this user.
 func (d *door) signOut() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	fresh := append([]byte(nil), d.secret...)
-	rand.Read(fresh[pathBytes:])
-	if err := d.state.Write(secretFile, fresh); err != nil {
+	secret, err := d.state.Read(secretFile)
+	if err != nil {
 		return err
 	}
-	d.secret = fresh
-	return nil
+	rand.Read(secret[min(pathBytes, len(secret)):])
+	return d.state.Write(secretFile, secret)
 }
 
 // wrongHost says why a request is not meant for the console: a name that leads here without being one of its own is

@@ -80,7 +80,7 @@ func (f *feed) add(e *record.Entry) {
 		f.counts[key] = cmp.Or(f.counts[key], &usage.Count{})
 	}
 	n := usage.Count{Calls: 1, Millis: int64(e.Took), In: int64(e.ArgsBytes), Out: int64(e.ResultBytes)}
-	if e.Outcome != "ok" && e.Outcome != "input_required" {
+	if e.Failed() {
 		n.Failed = 1
 	}
 	f.counts[key].Add(n)
@@ -118,7 +118,7 @@ type filter struct{ Tool, Principal, Outcome, Text string }
 
 func (q filter) matches(e *record.Entry) bool {
 	named, _ := path.Match(q.Tool, e.Tool)
-	is := q.Outcome == "" || q.Outcome == e.Outcome || q.Outcome == "refused" && len(e.Refused) > 0 || q.Outcome == "failed" && e.Outcome != "ok"
+	is := q.Outcome == "" || q.Outcome == e.Outcome || q.Outcome == "refused" && len(e.Refused) > 0 || q.Outcome == "failed" && e.Failed()
 	return is && (q.Tool == "" || named || strings.Contains(e.Tool, q.Tool)) &&
 		(q.Principal == "" || strings.Contains(e.Principal, q.Principal)) &&
 		(q.Text == "" || strings.Contains(strings.ToLower(summary(e)+" "+why(e)+" "+e.Client), strings.ToLower(q.Text)))

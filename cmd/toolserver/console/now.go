@@ -85,9 +85,9 @@ func (v *visit) events() {
 		_, err = fmt.Fprintf(v.w, "id: %s\nevent: %s\ndata: %s\n\n", id, event, text)
 		return err == nil && out.Flush() == nil
 	}
-	stamp, number, _ := cutLast(v.r.Header.Get("Last-Event-ID"), "-")
+	stamp, number := cutLast(v.r.Header.Get("Last-Event-ID"), "-")
 	if stamp == "" {
-		stamp, number, _ = cutLast(v.r.URL.Query().Get("after"), "-")
+		stamp, number = cutLast(v.r.URL.Query().Get("after"), "-")
 	}
 	last, err := strconv.Atoi(number)
 	if _, _, looked := v.feed.since(0, 0, q.matches); looked != nil || err != nil || stamp != v.feed.stamp { // the page is of an earlier process
@@ -111,6 +111,9 @@ func (v *visit) events() {
 		}
 		last = next
 		if n%stateEach == 0 {
+			if _, in := v.door.who(v.r); !in { // signed out elsewhere, or too long ago
+				return
+			}
 			state := v.state(ctx)
 			now, _ := json.Marshal(state)
 			if text := string(now); text != before || n%(60*stateEach) == 0 { // at times, so that who is gone is noticed

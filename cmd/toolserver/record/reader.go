@@ -54,6 +54,9 @@ type Entry struct {
 	Version     string              `json:"version,omitempty"`
 }
 
+// Failed reports whether nothing came of a call, for whatever reason.
+func (e *Entry) Failed() bool { return e.Outcome != "ok" && e.Outcome != "input_required" }
+
 // A Reader reads what all processes have written, and what they go on to write.
 type Reader struct {
 	Since time.Time // files that were last written before are not read; set before the first use

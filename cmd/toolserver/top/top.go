@@ -127,8 +127,7 @@ func (t *Top) read(since time.Time) error {
 		return fmt.Errorf("the record cannot be read: %w", err)
 	}
 	for _, e := range found {
-		failed := e.Outcome != "ok" && e.Outcome != "input_required"
-		t.ended = append(t.ended, ended{e.Time, e.Run, e.Tool, e.Took, failed})
+		t.ended = append(t.ended, ended{e.Time, e.Run, e.Tool, e.Took, e.Failed()})
 	}
 	old, _ := slices.BinarySearchFunc(t.ended, since, func(e ended, at time.Time) int { return e.at.Compare(at) })
 	t.ended = slices.Delete(t.ended, 0, max(old, len(t.ended)-maxEnded))
