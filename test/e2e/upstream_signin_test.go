@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httputil"
@@ -391,4 +392,27 @@ func TestUpstreamSignInProxied(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestConsoleSignsIn has the console begin a sign-in to another server.
+func TestConsoleSignsIn(t *testing.T) {
+	t.Parallel()
+	w := newTeam(t, newSecured(t), "", "")
+	ann := join(t, w.url, "ann", annToken, "2025-11-25", http.DefaultTransport, nil)
+	eventually(t, "the sign-in is offered", func() bool { return slices.Equal(ann.tools(), []string{"sign_in"}) })
+	browser, address, base := console(t, spawn(t, nil, nil, append([]string{"env", "HOME=" + w.home, binary(), "console"}, w.config...)...))
+	resp, err := browser.Get(address)
+	must(t, err)
+	resp.Body.Close()
+	req, err := http.NewRequest("POST", base+"upstreams/sign-in", strings.NewReader("server=o"))
+	must(t, err)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Sec-Fetch-Site", "same-origin")
+	resp, err = browser.Do(req)
+	must(t, err)
+	defer resp.Body.Close()
+	page, err := io.ReadAll(resp.Body)
+	must(t, err)
+	ann.signsIn(html.UnescapeString(linkAddress.FindString(string(page))))
+	eventually(t, "the tools are listed", func() bool { return slices.Contains(ann.tools(), "whoami") })
 }
