@@ -131,7 +131,7 @@ func TestTokens(t *testing.T) {
 	}
 	for _, bad := range [][]Token{
 		{{Hash: HashToken("x")}}, {{Name: "a", Hash: "sha256:abc"}}, {{Name: "a", Hash: strings.Repeat("a", 71)}},
-		{{Name: "a", Hash: HashToken("x") + "00"}}, {{Name: "a", Hash: HashToken("x")}, {Name: "a", Hash: HashToken("y"), Groups: []string{"g"}}},
+		{{Name: "a", Hash: HashToken("x")}, {Name: "b", Hash: HashToken("x")}}, {{Name: "a", Hash: HashToken("x") + "00"}}, {{Name: "a", Hash: HashToken("x")}, {Name: "a", Hash: HashToken("y"), Groups: []string{"g"}}},
 	} {
 		if _, err := ParseTokens("token", bad); err == nil {
 			t.Errorf("%v was accepted", bad)

@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"crypto/sha256"
-	"crypto/subtle"
 	"crypto/x509"
 	"encoding/hex"
 	"fmt"
@@ -44,12 +43,8 @@ func HashToken(token string) string {
 
 // Tokens are the bearer tokens of a server.
 type Tokens struct {
-	list []parsedToken
-}
-
-type parsedToken struct {
-	principal domain.Principal
-	sum       [sha256.Size]byte
+	byHash     map[[sha256.Size]byte]domain.Principal
+	principals map[string]bool
 }
 
 // A TokenError says what is wrong with the token at an index.
@@ -68,7 +63,7 @@ func (e *TokenError) Error() string {
 // since limits, logs and results go by the name, they may differ only in hash and
 // expiry. The error is a [*TokenError].
 func ParseTokens(source string, tokens []Token) (*Tokens, error) {
-	t := &Tokens{}
+	t := &Tokens{byHash: map[[sha256.Size]byte]domain.Principal{}, principals: map[string]bool{}}
 	first := map[string]*Token{} // of each name
 	for i, token := range tokens {
 		digits, ok := strings.CutPrefix(token.Hash, hashPrefix)
@@ -88,30 +83,29 @@ func ParseTokens(source string, tokens []Token) (*Tokens, error) {
 		if other == nil {
 			first[token.Name] = &tokens[i]
 		}
-		t.list = append(t.list, parsedToken{domain.Principal{
+		p := domain.Principal{
 			ID: domain.PrincipalID(source, token.Name), Name: token.Name, Groups: token.Groups, ComplianceLevel: token.ComplianceLevel, Expires: token.Expires,
 			Scopes: token.Scopes, Scoped: token.Scopes != nil,
-		}, [sha256.Size]byte(sum)})
+		}
+		if same, ok := t.byHash[[sha256.Size]byte(sum)]; ok && same.ID != p.ID {
+			return nil, &TokenError{i, "hash", "is that of " + strconv.Quote(same.Name) + ", too: each principal takes a token of their own"}
+		}
+		t.byHash[[sha256.Size]byte(sum)], t.principals[p.ID] = p, true
 	}
 	return t, nil
 }
 
 // Principals returns the IDs of those who can present a token.
-func (t *Tokens) Principals() (ids []string) {
-	for _, token := range t.list {
-		ids = append(ids, token.principal.ID)
-	}
-	return ids
-}
+func (t *Tokens) Principals() map[string]bool { return t.principals }
 
-// Authenticate returns whom the token of a request stands for, or the challenge to answer with. It compares with every token,
-// each in constant time.
+// Authenticate returns whom the token of a request stands for, or the challenge to answer with. Tokens are found by their hash: how
+// long that takes says nothing of them.
 func (t *Tokens) Authenticate(c Credentials) (domain.Principal, *Challenge) {
 	scheme, presented, challenge := c.Token()
 	if challenge != nil {
 		return domain.Principal{}, challenge
 	}
-	p, ok := t.Find(presented)
+	p, ok := t.byHash[sha256.Sum256([]byte(presented))]
 	switch {
 	case !ok || !strings.EqualFold(scheme, "Bearer"):
 		return p, &Challenge{Error: InvalidToken, Description: "the bearer token is not known"}
@@ -119,17 +113,6 @@ func (t *Tokens) Authenticate(c Credentials) (domain.Principal, *Challenge) {
 		return p, &Challenge{Error: InvalidToken, Description: "the bearer token has expired"}
 	}
 	return p, nil
-}
-
-// Find returns whom a token stands for, which may have expired.
-func (t *Tokens) Find(presented string) (p domain.Principal, ok bool) {
-	sum := sha256.Sum256([]byte(presented))
-	for i := range t.list {
-		if subtle.ConstantTimeCompare(sum[:], t.list[i].sum[:]) == 1 {
-			p, ok = t.list[i].principal, true
-		}
-	}
-	return p, ok
 }
 
 // Credentials are what a request shows of who makes it.

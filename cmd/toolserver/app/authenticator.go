@@ -170,7 +170,7 @@ func (auth *authenticator) knows(principal string) bool {
 		if strings.HasPrefix(principal, domain.PrincipalID(config.SourceCertificate, "")) {
 			return now.config.Server.TLS.ClientCA != ""
 		}
-		return slices.Contains(now.tokens.Principals(), principal) || now.issued.Knows(principal)
+		return now.tokens.Principals()[principal] || now.issued.Knows(principal)
 	case auth.insecure:
 		return principal == now.anyone.ID
 	}
@@ -180,8 +180,8 @@ func (auth *authenticator) knows(principal string) bool {
 // revoke ends what principals do who could authenticate before and no longer can.
 func (auth *authenticator) revoke(before *state) {
 	served := auth.app.serving.Load().server
-	all := slices.Concat(before.tokens.Principals(), []string{before.user.ID, before.anyone.ID}, served.Principals(), auth.app.runner.Owners())
-	for _, id := range slices.Compact(slices.Sorted(slices.Values(all))) {
+	all := slices.Concat([]string{before.user.ID, before.anyone.ID}, served.Principals(), auth.app.runner.Owners())
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(all, maps.Keys(before.tokens.Principals()))))) {
 		if !auth.knows(id) {
 			served.Revoke(id)
 			if !strings.HasPrefix(id, domain.PrincipalID(config.SourceUser, "")) { // who is on this machine

@@ -11,7 +11,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"sync/atomic"
 	"syscall"
 
@@ -33,13 +35,22 @@ const gcPercent = 400
 // messages would otherwise leave five times the memory it needs.
 const memoryLimit = 256 << 20
 
+// limitMemory sets the limit again after each collection: of a server that needs more, as
+// for the workspaces of thousands of people, the collector would otherwise never rest.
+func limitMemory() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	debug.SetMemoryLimit(int64(max(memoryLimit, live[0].Value.Uint64()/2*3)))
+	runtime.AddCleanup(new(struct{ _ *byte }), func(struct{}) { limitMemory() }, struct{}{}) // unreachable: cleaned up by the next
+}
+
 // Run runs the program and returns its exit code. Commands are started by this
 // same program, run again: its main calls process.Supervise before anything
 // else if it is one of those.
 func Run(ctx context.Context, args []string, std app.Streams, p app.Program) int {
 	debug.SetGCPercent(gcPercent)
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryLimit)
+		limitMemory()
 	}
 	p.Version = cmp.Or(p.Version, "dev")
 	g := newGlobals(std, p)

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolserver/toolserver/cmd/toolserver/app"
 )
@@ -228,5 +231,22 @@ func TestNoDirectory(t *testing.T) {
 	dir := t.TempDir()
 	if _, stderr, code := play(t, "", "serve", "--stdio", dir); code != 0 {
 		t.Errorf("with a directory: code %d, %s", code, stderr)
+	}
+}
+
+// TestMemoryLimitFollows holds more than the limit: the collector gets room for half as much again.
+func TestMemoryLimitFollows(t *testing.T) {
+	limitMemory()
+	held := make([]byte, 2*memoryLimit) // never written to, so that the system gives no memory for it
+	for deadline := time.Now().Add(time.Minute); debug.SetMemoryLimit(-1) < 3*memoryLimit; runtime.GC() {
+		if time.Now().After(deadline) {
+			t.Fatal(debug.SetMemoryLimit(-1))
+		}
+	}
+	runtime.KeepAlive(held)
+	for deadline := time.Now().Add(time.Minute); debug.SetMemoryLimit(-1) != memoryLimit; runtime.GC() {
+		if time.Now().After(deadline) {
+			t.Fatal("what was let go still counts: ", debug.SetMemoryLimit(-1))
+		}
 	}
 }
