@@ -233,7 +233,7 @@ func Default() Config {
 func (c *Config) Executor(secrets []string) domain.Settings {
 	return domain.Settings{
 		Limits: c.Limits, Access: domain.Access{Levels: c.Compliance.Levels, Strict: c.Compliance.Strict, Open: c.Auth.Anonymous}, Secrets: secrets,
-		Discovery: c.Discovery, StructuredContent: c.Structured,
+		Discovery: c.Discovery, StructuredContent: c.Structured, Directory: c.WorkingDirectory,
 		Tools: c.Tools, Resources: overrides(c.Resources), Prompts: overrides(c.Prompts), Skills: overrides(c.Skills.Settings),
 		OtherNames: tools.OtherNames,
 	}

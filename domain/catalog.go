@@ -28,6 +28,7 @@ type Settings struct {
 	// StructuredContent says which half of results clients get: one of the forms, or "" for
 	// what fits the client.
 	StructuredContent string
+	Directory         string // where relative paths in arguments begin, as people who are elsewhere are told; "" if that is not on this machine
 
 	// Overrides of single items, by the name their source gives them.
 	Tools, Resources, Prompts, Skills map[string]Override

@@ -47,6 +47,9 @@ func needsSecond(c *Call) bool {
 // request returns what is asked elsewhere.
 func (q *question) request(text string, args []byte) approval.Request {
 	second := needsSecond(q.Call)
+	if in := q.catalog.Settings.Directory; in != "" { // the same arguments do something else there, and who is asked does not see where the client is
+		text = "In " + Visible(q.catalog.Redactor.Text(in)) + ": " + text
+	}
 	r := approval.Request{
 		Principal: q.owner(), Session: q.Session.ID, Client: Visible(q.Session.Client), Tool: q.Name,
 		About: Visible(q.catalog.Redactor.Text(q.about)), Text: text, Second: second, Created: time.Now().UTC(),

@@ -121,6 +121,35 @@ func TestElsewhereNeverHoldsAtTheClient(t *testing.T) {
 	}
 }
 
+// TestElsewhereDirectory has an approval hold where the person was told that the call is made: of the servers that share a desk, each may work in
+// another directory.
+func TestElsewhereDirectory(t *testing.T) {
+	confirmed := tool("t", func(context.Context) (domain.ToolResult, error) { return domain.Text("ran"), nil })
+	confirmed.Confirm = true
+	exec := executor(t, domain.Settings{}, nil, confirmed)
+	desk := elsewhere(t, exec, approval.Settings{Expires: time.Hour}, nil)
+	call := func(dir string) string {
+		t.Helper()
+		exec.Registry.Configure(domain.Settings{Directory: dir})
+		res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "t", Session: ann})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.ErrorType()
+	}
+	call("/a")
+	all, err := desk.List(t.Context())
+	if err != nil || len(all) != 1 || all[0].Text != "In /a: Allow t with {}?" {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if err := desk.Decide(t.Context(), all[0].ID, approval.Once, "token:bob"); err != nil {
+		t.Fatal(err)
+	}
+	if got := []string{call("/b"), call("/a"), call("/a")}; got[0] != Pending || got[1] != "" || got[2] != Pending {
+		t.Errorf("in another directory, in the same, and there again: %q", got)
+	}
+}
+
 // TestElsewhereArguments has an approval hold for the same arguments, byte for byte, even where those that a person reads are the same.
 func TestElsewhereArguments(t *testing.T) {
 	raw := domain.Tool{
