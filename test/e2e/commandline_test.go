@@ -193,6 +193,8 @@ func TestWrongUse(t *testing.T) {
 		line{"tools nope", 2, "", `unexpected argument "nope"`},
 		line{"tools --json --openai", 2, "", "--json and --openai cannot be combined"},
 		line{"tools --openai --anthropic", 2, "", "cannot be combined"},
+		line{"approve --once --no aaaaaaaaaa", 2, "", "cannot be combined"},
+		line{"approve --never", 2, "", "ID is required"},
 		line{"help nope", 2, "", `unknown command "nope"`},
 		line{"help serv", 2, "", "did you mean toolserver serve?"},
 		line{"help config shwo", 2, "", "did you mean toolserver config show?"},

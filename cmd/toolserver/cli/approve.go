@@ -37,9 +37,12 @@ func answers() [][2]string {
 	}
 }
 
+// forget is what may be said besides, of any request.
+const forget = "forget"
+
 // approveCommand decides about calls that wait for a person.
 func approveCommand(g *globals) *cobra.Command {
-	given, forget := map[string]*bool{}, false
+	given := map[string]*bool{}
 	cmd := command("approve [ID]", nil, g.interruptible(func(ctx context.Context, args []string) error {
 		return g.with(func(a *app.App) error {
 			if !a.Config().Approvals.Enabled && !g.json {
@@ -47,26 +50,24 @@ func approveCommand(g *globals) *cobra.Command {
 			}
 			answer := ""
 			for name, yes := range given {
-				if *yes {
+				if *yes && answer != "" {
+					return usage(fmt.Errorf("--%s cannot be combined with --%s", answer, name))
+				} else if *yes {
 					answer = name
 				}
 			}
 			switch {
 			case len(args) > 0:
-				return g.decide(ctx, a, strings.ToLower(strings.TrimSpace(args[0])), answer, forget)
-			case answer != "" || forget:
+				return g.decide(ctx, a, strings.ToLower(strings.TrimSpace(args[0])), answer)
+			case answer != "":
 				return usage(errors.New("ID is required; toolserver approve lists what waits"))
 			}
 			return g.listApprovals(ctx, a)
 		})
 	}))
-	var names []string
-	for _, one := range answers() {
+	for _, one := range append(answers(), [2]string{forget, "withdraw what was decided or asked"}) {
 		given[one[0]] = cmd.Flags().Bool(one[0], false, one[1])
-		names = append(names, one[0])
 	}
-	cmd.Flags().BoolVar(&forget, "forget", false, "withdraw what was decided or asked")
-	cmd.MarkFlagsMutuallyExclusive(append(names, "forget")...)
 	return cmd
 }
 
@@ -104,7 +105,7 @@ func (g *globals) listApprovals(ctx context.Context, a *app.App) error {
 }
 
 // decide shows a request and decides it, or asks the person at the terminal how.
-func (g *globals) decide(ctx context.Context, a *app.App, id, answer string, forget bool) error {
+func (g *globals) decide(ctx context.Context, a *app.App, id, answer string) error {
 	all, err := app.OpenDesk(a.Config().Policy().StateDirectory).List(ctx)
 	if err != nil {
 		return err
@@ -114,8 +115,8 @@ func (g *globals) decide(ctx context.Context, a *app.App, id, answer string, for
 		return fmt.Errorf("%s: %w", brief.Name(id), approval.ErrUnknown)
 	}
 	r, by := all[i], machineUser()
-	if forget {
-		answer, err = "forget", app.OpenDesk(a.Config().Policy().StateDirectory).Forget(ctx, id)
+	if answer == forget {
+		err = app.OpenDesk(a.Config().Policy().StateDirectory).Forget(ctx, id)
 	} else {
 		if answer == "" && g.json {
 			return printJSON(g.std.Out, r)
