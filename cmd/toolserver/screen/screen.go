@@ -11,14 +11,15 @@ import (
 	"golang.org/x/term"
 )
 
-// Size returns how many columns and lines a terminal has, or false if a stream is none. One that does not know has the usual ones.
+// Size returns how many columns and lines a terminal has, or false if a stream is none on which can be drawn. One that does not know has the
+// usual ones.
 func Size(stream any) (columns, lines int, ok bool) {
 	f, isFile := stream.(*os.File)
 	if !isFile {
 		return 0, 0, false
 	}
 	columns, lines, err := term.GetSize(int(f.Fd()))
-	return cmp.Or(columns, 80), cmp.Or(lines, 24), err == nil
+	return cmp.Or(columns, 80), cmp.Or(lines, 24), err == nil && os.Getenv("TERM") != "dumb"
 }
 
 // wide is from where on characters may take two columns; none before does.

@@ -136,6 +136,11 @@ func TestFull(t *testing.T) {
 // TestBar shows a bar, and leaves nothing on the line.
 func TestBar(t *testing.T) {
 	w := newTerminal(t, 30, 5)
+	t.Setenv("TERM", "dumb")
+	if NewBar(w.user, nil) != nil {
+		t.Error("there is a bar on a terminal that knows no control sequences")
+	}
+	t.Setenv("TERM", "xterm")
 	b := NewBar(w.user, func() call.Progress { return call.Progress{Done: 1, Total: 2, Message: strings.Repeat("long ", 20)} })
 	began := time.Now()
 	got := w.sees("\x1b[K")
