@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/toolserver/toolserver/osfile/filewatch"
+	"github.com/toolserver/toolserver/store"
 )
 
 // Request is what a person has to decide about one call.
@@ -76,13 +77,32 @@ const (
 const poll = 200 * time.Millisecond
 
 // Desk is where requests wait and people decide. It is safe for concurrent use, also by several processes.
-type Desk struct{ kept files }
+type Desk struct {
+	directory func() (*os.Root, error)
+	store     *store.Store
+}
 
-// Open returns the desk whose requests are files of a directory, which is opened for each use.
-func Open(directory func() (*os.Root, error)) *Desk { return &Desk{files{directory}} }
+// Open returns the desk whose requests are in a store that replicas share, or in files of a directory while none do. The directory is opened
+// for each use; the store may be nil.
+func Open(directory func() (*os.Root, error), st *store.Store) *Desk { return &Desk{directory, st} }
 
-// Names of what belongs to a request, after its ID. Nothing that was written is ever changed: to decide, and to use a decision, is to
-// be the first to add something.
+// keeper keeps values by name. Nothing that was added is ever changed: to decide, and to use a decision, is to be the first to add
+// something.
+type keeper interface {
+	names(ctx context.Context) ([]string, error)
+	get(ctx context.Context, name string) ([]byte, error) // nil if there is none
+	add(ctx context.Context, name string, value []byte) (first bool, err error)
+	remove(ctx context.Context, id string) error // of a request, with what belongs to it
+}
+
+func (d *Desk) kept() keeper {
+	if d.store != nil && d.store.Shared() {
+		return shared{d.store}
+	}
+	return files{d.directory}
+}
+
+// Names of what belongs to a request, after its ID.
 const (
 	decided = ".decision"
 	used    = ".used"
@@ -109,8 +129,8 @@ func Fingerprint(parts ...string) string {
 func (r *Request) Waiting() bool { return r.Decision == nil && time.Now().Before(r.Expires) }
 
 // read returns a request as it is now, nil if there is none.
-func (d *Desk) read(id string, names []string) (*Request, error) {
-	data, err := d.kept.get(id)
+func (d *Desk) read(ctx context.Context, id string, names []string) (*Request, error) {
+	data, err := d.kept().get(ctx, id)
 	if data == nil || err != nil {
 		return nil, err
 	}
@@ -122,7 +142,7 @@ func (d *Desk) read(id string, names []string) (*Request, error) {
 	if !slices.Contains(names, id+decided) {
 		return r, nil
 	}
-	if data, err = d.kept.get(id + decided); err != nil {
+	if data, err = d.kept().get(ctx, id+decided); err != nil {
 		return nil, err
 	}
 	decision := &Decision{}
@@ -136,7 +156,7 @@ func (d *Desk) read(id string, names []string) (*Request, error) {
 // List returns the requests that are not over, the oldest first: those that wait, those that are decided, and all that are decided with
 // [Never].
 func (d *Desk) List(ctx context.Context) ([]Request, error) {
-	names, err := d.kept.names()
+	names, err := d.kept().names(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -146,12 +166,12 @@ func (d *Desk) List(ctx context.Context) ([]Request, error) {
 		if !validID(id) || belongs && slices.Contains(names, id) {
 			continue
 		}
-		r, err := d.read(id, names)
+		r, err := d.read(ctx, id, names)
 		switch {
 		case err != nil:
 			return nil, err
 		case r == nil || r.over():
-			_ = d.kept.remove(id) // or the next time
+			_ = d.kept().remove(ctx, id) // or the next time
 		default:
 			all = append(all, *r)
 		}
@@ -172,15 +192,15 @@ func (r *Request) over() bool {
 }
 
 // get returns a request that is there.
-func (d *Desk) get(id string) (*Request, error) {
+func (d *Desk) get(ctx context.Context, id string) (*Request, error) {
 	if !validID(id) {
 		return nil, ErrUnknown
 	}
-	names, err := d.kept.names()
+	names, err := d.kept().names(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r, err := d.read(id, names)
+	r, err := d.read(ctx, id, names)
 	if r == nil && err == nil {
 		err = ErrUnknown
 	}
@@ -189,7 +209,7 @@ func (d *Desk) get(id string) (*Request, error) {
 
 // Decide decides a request, for a principal by its ID. The error is one of those above if the decision is not taken.
 func (d *Desk) Decide(ctx context.Context, id, answer, by string) error {
-	r, err := d.get(id)
+	r, err := d.get(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -210,7 +230,7 @@ func (d *Desk) Decide(ctx context.Context, id, answer, by string) error {
 	if err != nil {
 		return err
 	}
-	first, err := d.kept.add(id+decided, data)
+	first, err := d.kept().add(ctx, id+decided, data)
 	if err == nil && !first {
 		err = ErrDecided
 	}
@@ -225,10 +245,10 @@ func same(a, b string) bool {
 
 // Forget forgets a request, whatever was decided.
 func (d *Desk) Forget(ctx context.Context, id string) error {
-	if _, err := d.get(id); err != nil {
+	if _, err := d.get(ctx, id); err != nil {
 		return err
 	}
-	return d.kept.remove(id)
+	return d.kept().remove(ctx, id)
 }
 
 // Seek returns what is decided about a call already, for this call alone unless the decision says otherwise. If nothing is, it returns the
@@ -243,7 +263,7 @@ func (d *Desk) Seek(ctx context.Context, asked Request) (r Request, made bool, e
 	}
 	for _, r := range all {
 		if r.Decision != nil && r.Decision.Answer == Session && r.Scope == asked.Scope && r.Scope != "" && r.Second == asked.Second {
-			_, err := d.kept.add(r.ID+used, nil) // or it would count once more after the session
+			_, err := d.kept().add(ctx, r.ID+used, nil) // or it would count once more after the session
 			return r, false, err
 		}
 	}
@@ -259,7 +279,7 @@ func (d *Desk) Seek(ctx context.Context, asked Request) (r Request, made bool, e
 				same = &all[i]
 			}
 		case r.Fingerprint == asked.Fingerprint && !r.Used:
-			if first, err := d.kept.add(r.ID+used, nil); err != nil || first {
+			if first, err := d.kept().add(ctx, r.ID+used, nil); err != nil || first {
 				return r, false, err
 			}
 		}
@@ -275,7 +295,7 @@ func (d *Desk) Seek(ctx context.Context, asked Request) (r Request, made bool, e
 	if err != nil {
 		return r, false, err
 	}
-	_, err = d.kept.add(asked.ID, data)
+	_, err = d.kept().add(ctx, asked.ID, data)
 	return asked, true, err
 }
 
@@ -295,10 +315,10 @@ func (d *Desk) Await(ctx context.Context, id string) error {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
-		if data, err := d.kept.get(id + decided); err == nil && data != nil {
+		if data, err := d.kept().get(ctx, id+decided); err == nil && data != nil {
 			return nil
 		}
-		if data, err := d.kept.get(id); err == nil && data == nil {
+		if data, err := d.kept().get(ctx, id); err == nil && data == nil {
 			return ErrUnknown
 		}
 		select {
@@ -312,7 +332,7 @@ func (d *Desk) Await(ctx context.Context, id string) error {
 // Changed returns a channel that gets a value soon after something has changed, until ctx ends. Somebody looks only as long.
 func (d *Desk) Changed(ctx context.Context) <-chan struct{} {
 	look := func() []string {
-		names, err := d.kept.names()
+		names, err := d.kept().names(ctx)
 		if err != nil {
 			return []string{err.Error()}
 		}

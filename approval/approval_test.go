@@ -19,7 +19,7 @@ func opened(t *testing.T, n int) (desks []*Desk, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for range n {
-		desks = append(desks, Open(func() (*os.Root, error) { return os.OpenRoot(dir) }))
+		desks = append(desks, Open(func() (*os.Root, error) { return os.OpenRoot(dir) }, nil))
 	}
 	return desks, dir
 }
@@ -346,7 +346,7 @@ func TestOdd(t *testing.T) {
 			t.Errorf("%q: %q", content, got)
 		}
 	}
-	broken := Open(func() (*os.Root, error) { return nil, os.ErrPermission })
+	broken := Open(func() (*os.Root, error) { return nil, os.ErrPermission }, nil)
 	if _, _, err := broken.Seek(t.Context(), asking("token:ann", "a")); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("without a directory: %v", err)
 	}

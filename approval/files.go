@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ const temporary = ".tmp-"
 // maxFiles bounds how many files are looked at.
 const maxFiles = 8192
 
-func (f files) names() (names []string, err error) {
+func (f files) names(context.Context) (names []string, err error) {
 	dir, err := f.open()
 	if err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func (f files) names() (names []string, err error) {
 }
 
 // get returns nil if there is no value.
-func (f files) get(name string) ([]byte, error) {
+func (f files) get(_ context.Context, name string) ([]byte, error) {
 	dir, err := f.open()
 	if err != nil {
 		return nil, err
@@ -63,9 +64,9 @@ func (f files) get(name string) ([]byte, error) {
 }
 
 // add adds a value, and reports whether there was none: of several at once, that is so for one.
-func (f files) add(name string, value []byte) (first bool, err error) {
-	if len(value) > maxSize {
-		return false, fmt.Errorf("%d bytes are too many to be kept", len(value))
+func (f files) add(_ context.Context, name string, value []byte) (first bool, err error) {
+	if err := fits(value); err != nil {
+		return false, err
 	}
 	dir, err := f.open()
 	if err != nil {
@@ -85,8 +86,16 @@ func (f files) add(name string, value []byte) (first bool, err error) {
 	return err == nil, errors.Join(err, osfile.SyncDir(dir))
 }
 
+// fits returns an error if a value is too long to be kept.
+func fits(value []byte) error {
+	if len(value) > maxSize {
+		return fmt.Errorf("%d bytes are too many to be kept", len(value))
+	}
+	return nil
+}
+
 // remove removes a request and, after it, what belongs to it.
-func (f files) remove(id string) error {
+func (f files) remove(_ context.Context, id string) error {
 	dir, err := f.open()
 	if err != nil {
 		return err

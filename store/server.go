@@ -223,6 +223,40 @@ func (v *server) fields(ctx context.Context, key string) (map[string]string, err
 	return c.Do(ctx, c.B().Hgetall().Key(key).Build()).AsStrMap()
 }
 
+// addField puts a value into a set that has none of that name, and reports whether that was so. The set is gone some time after the last.
+func (v *server) addField(ctx context.Context, key, field string, value []byte, ttl time.Duration) (first bool, err error) {
+	c, err := v.connected()
+	if err != nil {
+		return false, err
+	}
+	answers := c.DoMulti(ctx, c.B().Hsetnx().Key(key).Field(field).Value(valkey.BinaryString(value)).Build(),
+		c.B().Pexpire().Key(key).Milliseconds(ttl.Milliseconds()).Build())
+	first, err = answers[0].AsBool()
+	return first, errors.Join(err, answers[1].Error())
+}
+
+// field returns a value of a set, nil if there is none.
+func (v *server) field(ctx context.Context, key, field string) ([]byte, error) {
+	c, err := v.connected()
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.Do(ctx, c.B().Hget().Key(key).Field(field).Build()).AsBytes()
+	if valkey.IsValkeyNil(err) {
+		return nil, nil
+	}
+	return b, err
+}
+
+// removeFields removes values of a set.
+func (v *server) removeFields(ctx context.Context, key string, fields []string) error {
+	c, err := v.connected()
+	if err != nil {
+		return err
+	}
+	return c.Do(ctx, c.B().Hdel().Key(key).Field(fields...).Build()).Error()
+}
+
 // publish sends a message to whoever receives a channel, and returns how many that are.
 func (v *server) publish(ctx context.Context, channel string, message []byte) (int64, error) {
 	c, err := v.connected()

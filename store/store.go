@@ -154,18 +154,11 @@ func (s *Store) Start(settings Settings, name string, port int) (stop func(), er
 	if settings.URL == "" {
 		return func() {}, nil
 	}
-	option, err := settings.parse()
+	s.port, s.serving, s.waiting, s.differ = port, make(chan struct{}, maxServing), map[string]chan []byte{}, map[string]difference{}
+	leave, err := s.Join(settings)
 	if err != nil {
 		return nil, err
 	}
-	s.settings, s.port = settings, port
-	s.remote = newServer(option)
-	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.serving, s.waiting, s.differ = make(chan struct{}, maxServing), map[string]chan []byte{}, map[string]difference{}
-	if err := s.remote.probe(s.ctx, slow); err != nil {
-		s.fails(err)
-	}
-	s.started.Store(true) // other goroutines may have asked before
 	s.work.Go(s.listen)
 	s.work.Go(func() {
 		ticker := time.NewTicker(beatEvery)
@@ -183,6 +176,26 @@ func (s *Store) Start(settings Settings, name string, port int) (stop func(), er
 	})
 	return func() {
 		_ = s.try(context.Background(), quick, func(ctx context.Context) error { return s.remote.put(ctx, alive(s.name), nil, time.Millisecond) })
+		leave()
+	}, nil
+}
+
+// Join has a process that is no replica use the store at the settings, if they name one. The caller leaves it.
+func (s *Store) Join(settings Settings) (leave func(), err error) {
+	if settings.URL == "" {
+		return func() {}, nil
+	}
+	option, err := settings.parse()
+	if err != nil {
+		return nil, err
+	}
+	s.settings, s.remote = settings, newServer(option)
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	if err := s.remote.probe(s.ctx, slow); err != nil {
+		s.fails(err)
+	}
+	s.started.Store(true) // other goroutines may have asked before
+	return func() {
 		s.stop()
 		s.remote.close()
 		s.work.Wait()
@@ -240,7 +253,9 @@ func (s *Store) fails(err error) {
 			if s.Changed != nil {
 				s.Changed(nil)
 			}
-			s.beat()
+			if s.serving != nil { // it is a replica
+				s.beat()
+			}
 			return
 		}
 	})
@@ -436,4 +451,33 @@ func (s *Store) Fields(ctx context.Context, owner, set string) (values map[strin
 		}
 	}
 	return values, err
+}
+
+// AddField puts a value into a set of an owner that has none of that name, and reports whether that was so. The set is gone some time after the last.
+func (s *Store) AddField(ctx context.Context, owner, set, name string, value []byte, ttl time.Duration) (first bool, err error) {
+	k := key(owner, set)
+	sealed := s.Keys().SealBytes(k+name, value)
+	err = s.try(ctx, slow, func(ctx context.Context) (err error) {
+		first, err = s.remote.addField(ctx, k, name, sealed, ttl)
+		return err
+	})
+	return first, err
+}
+
+// Field returns a value of a set of an owner; nil if there is none that can be opened.
+func (s *Store) Field(ctx context.Context, owner, set, name string) (value []byte, err error) {
+	k := key(owner, set)
+	if err = s.try(ctx, slow, func(ctx context.Context) (err error) {
+		value, err = s.remote.field(ctx, k, name)
+		return err
+	}); value == nil || err != nil {
+		return nil, err
+	}
+	value, _ = s.Keys().OpenBytes(k+name, value)
+	return value, nil
+}
+
+// RemoveFields removes values of a set of an owner.
+func (s *Store) RemoveFields(ctx context.Context, owner, set string, names ...string) error {
+	return s.try(ctx, slow, func(ctx context.Context) error { return s.remote.removeFields(ctx, key(owner, set), names) })
 }

@@ -47,7 +47,8 @@ var levels = []string{
 
 	"domain/call",
 	"domain",
-	"approval audit store usage telemetry domain/redact domain/schema",
+	"approval",
+	"audit store usage telemetry domain/redact domain/schema",
 	"domain/structschema",
 	"domain/brief domain/lazyregexp domain/nearest domain/share keyring",
 	"wire/jsonrpc",

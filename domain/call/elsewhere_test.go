@@ -18,7 +18,7 @@ import (
 func elsewhere(t *testing.T, exec *Executor, settings approval.Settings, decide func(approval.Request) string) *approval.Desk {
 	t.Helper()
 	dir := t.TempDir()
-	desk := approval.Open(func() (*os.Root, error) { return os.OpenRoot(dir) })
+	desk := approval.Open(func() (*os.Root, error) { return os.OpenRoot(dir) }, nil)
 	a := &Approvals{Settings: settings, Desk: desk}
 	if decide != nil {
 		a.Asked = func(r approval.Request) {
@@ -298,7 +298,7 @@ func TestElsewhereBroken(t *testing.T) {
 	confirmed := tool("t", func(context.Context) (domain.ToolResult, error) { return domain.Text("ran"), nil })
 	confirmed.Confirm = true
 	exec := executor(t, domain.Settings{}, nil, confirmed)
-	a := &Approvals{Settings: hour, Desk: approval.Open(func() (*os.Root, error) { return nil, os.ErrPermission })}
+	a := &Approvals{Settings: hour, Desk: approval.Open(func() (*os.Root, error) { return nil, os.ErrPermission }, nil)}
 	exec.Approvals = func() *Approvals { return a }
 	for _, client := range []Client{nil, &answering{answer: `{"action":"accept"}`}} {
 		_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "t", Session: ann, Client: client})

@@ -503,6 +503,57 @@ group('what was approved of at one replica', async (g) => {
   upstream.stop();
 });
 
+group('approvals', async (g) => {
+  const port = await freePort();
+  let store = await redis(port);
+  const c = await Cluster.start('nginx', 3, { store: port, settings: { more: { approvals: { enabled: true, wait: '3s' } } } });
+  g.diagnose = () => c.log();
+  const write = async (content) => (await send(c.url, 'tools/call', { name: 'write_file', arguments: { path: 'a.txt', content } }, {})).result;
+  const kind = ({ isError, content }) => (isError ? /^\w+/.exec(content[0].text)[0] : 'ran');
+  const approve = async (state, ...args) => {
+    const cli = launch(binary, ['approve', '--json', '--config', c.world.config, ...args], { cwd: c.world.work, env: { ...c.world.env, XDG_STATE_HOME: join(c.world.root, state) } });
+    const [code] = await cli.exited;
+    assert.equal(code, 0, cli.said());
+    return JSON.parse(cli.said());
+  };
+  const waiting = async (content) => {
+    for (;;) {
+      const found = (await approve('anywhere')).approvals.find((r) => r.text.includes(content));
+      if (found) return found.id;
+    }
+  };
+  await g.test('of one that waits lets it run, and no other', async () => {
+    const first = write('first');
+    await approve('anywhere', await waiting('first'), '--once');
+    assert.equal(kind(await first), 'ran');
+    assert.equal(await readFile(c.world.path('a.txt'), 'utf8'), 'first');
+  });
+  await g.test('are used once by all replicas', async () => {
+    const [pending] = await Promise.all([write('later')]);
+    assert.match(pending.content[0].text, /has been asked to agree/);
+    await approve('state1', await waiting('later'), '--once');
+    const results = await Promise.all(Array.from({ length: 12 }, () => write('later')));
+    assert.equal(results.filter((r) => kind(r) === 'ran').length, 1, JSON.stringify(results));
+  });
+  await g.test('that are refused for good are so everywhere', async () => {
+    const first = write('refused');
+    await approve('state2', await waiting('refused'), '--never');
+    for (const r of [await first, ...await Promise.all([1, 2, 3].map(() => write('refused')))]) assert.match(r.content[0].text, /never|does not|refused/, r.content[0].text);
+    await approve('state0', await waiting('refused'), '--forget');
+  });
+  await g.test('cannot be had without the store, and are asked for again when it is there', async () => {
+    await store.stop('SIGKILL');
+    const { result, error } = await send(c.url, 'tools/call', { name: 'write_file', arguments: { path: 'a.txt', content: 'lost' } }, {});
+    assert.match(JSON.stringify(result ?? error), /cannot be (read|reached)/);
+    store = await redis(port);
+    const again = until(30_000, 'it runs', async () => kind(await write('found')) === 'ran');
+    await until(30_000, 'it is asked about', async () => approve('anywhere', await waiting('found'), '--once').then(() => true, () => false));
+    await again;
+  });
+  await c.stop();
+  await store.stop();
+});
+
 group('files', async (g) => {
   const port = await freePort();
   const store = await redis(port);

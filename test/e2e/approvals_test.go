@@ -47,7 +47,7 @@ func (d *desk) approve(args ...string) (out string, ok bool) {
 
 // console returns what decides in this process, as a console does.
 func (d *desk) console() *approval.Desk {
-	return approval.Open(func() (*os.Root, error) { return os.OpenRoot(filepath.Join(d.state, "approvals")) })
+	return approval.Open(func() (*os.Root, error) { return os.OpenRoot(filepath.Join(d.state, "approvals")) }, nil)
 }
 
 // list returns what waits, and what was decided.

@@ -10,13 +10,27 @@ import (
 	"github.com/toolserver/toolserver/config"
 	"github.com/toolserver/toolserver/domain/call"
 	"github.com/toolserver/toolserver/sandbox"
+	"github.com/toolserver/toolserver/store"
 	"github.com/toolserver/toolserver/tools"
 	"github.com/toolserver/toolserver/upstream"
 )
 
-// OpenDesk returns where people decide about calls who are not at the client, in a state directory.
-func OpenDesk(state string) *approval.Desk {
-	return approval.Open(sandbox.NewState(state, "approvals").Directory)
+// OpenDesk returns where people decide about calls who are not at the client, as a server with the configuration has it. The caller leaves it.
+func OpenDesk(cfg *config.Loaded) (desk *approval.Desk, leave func(), err error) {
+	keys, err := config.Keys(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	st := store.New()
+	useKeys(st, keys)
+	if leave, err = st.Join(cfg.Store); err != nil {
+		return nil, nil, cfg.Mistake("store.url", "%v", err)
+	}
+	return deskIn(cfg.Policy().StateDirectory, st), leave, nil
+}
+
+func deskIn(state string, st *store.Store) *approval.Desk {
+	return approval.Open(sandbox.NewState(state, "approvals").Directory, st)
 }
 
 // newApprovals returns what has calls ask people elsewhere, under a configuration.
@@ -45,5 +59,5 @@ func newApprovals(a *App, cfg *config.Loaded, box *tools.Sandbox) *call.Approval
 			a.journal.log.Warn("the webhook of approvals is not told: it is too slow", zap.String("approval", r.ID))
 		}
 	}
-	return &call.Approvals{Settings: cfg.Approvals, Desk: OpenDesk(box.Policy.StateDirectory), Asked: asked}
+	return &call.Approvals{Settings: cfg.Approvals, Desk: deskIn(box.Policy.StateDirectory, a.exec.Store), Asked: asked}
 }

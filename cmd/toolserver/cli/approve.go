@@ -56,13 +56,22 @@ func approveCommand(g *globals) *cobra.Command {
 					answer = name
 				}
 			}
-			switch {
-			case len(args) > 0:
-				return g.decide(ctx, a, strings.ToLower(strings.TrimSpace(args[0])), answer)
-			case answer != "":
+			if len(args) == 0 && answer != "" {
 				return usage(errors.New("ID is required; toolserver approve lists what waits"))
 			}
-			return g.listApprovals(ctx, a)
+			desk, leave, err := app.OpenDesk(a.Config())
+			if err != nil {
+				return err
+			}
+			defer leave()
+			all, err := desk.List(ctx)
+			switch {
+			case err != nil:
+				return err
+			case len(args) == 0:
+				return g.listApprovals(all)
+			}
+			return g.decide(ctx, a, desk, all, strings.ToLower(strings.TrimSpace(args[0])), answer)
 		})
 	}))
 	for _, one := range append(answers(), [2]string{forget, "withdraw what was decided or asked"}) {
@@ -72,11 +81,7 @@ func approveCommand(g *globals) *cobra.Command {
 }
 
 // listApprovals lists what waits, and what was decided.
-func (g *globals) listApprovals(ctx context.Context, a *app.App) error {
-	all, err := app.OpenDesk(a.Config().Policy().StateDirectory).List(ctx)
-	if err != nil {
-		return err
-	}
+func (g *globals) listApprovals(all []approval.Request) error {
 	if g.json {
 		return printJSON(g.std.Out, map[string]any{"approvals": append([]approval.Request{}, all...)})
 	}
@@ -104,19 +109,15 @@ func (g *globals) listApprovals(ctx context.Context, a *app.App) error {
 	return w.Flush()
 }
 
-// decide shows a request and decides it, or asks the person at the terminal how.
-func (g *globals) decide(ctx context.Context, a *app.App, id, answer string) error {
-	all, err := app.OpenDesk(a.Config().Policy().StateDirectory).List(ctx)
-	if err != nil {
-		return err
-	}
+// decide shows one of all requests and decides it, or asks the person at the terminal how.
+func (g *globals) decide(ctx context.Context, a *app.App, desk *approval.Desk, all []approval.Request, id, answer string) (err error) {
 	i := slices.IndexFunc(all, func(r approval.Request) bool { return r.ID == id })
 	if i < 0 {
 		return fmt.Errorf("%s: %w", brief.Name(id), approval.ErrUnknown)
 	}
 	r, by := all[i], machineUser()
 	if answer == forget {
-		err = app.OpenDesk(a.Config().Policy().StateDirectory).Forget(ctx, id)
+		err = desk.Forget(ctx, id)
 	} else {
 		if answer == "" && g.json {
 			return printJSON(g.std.Out, r)
@@ -126,7 +127,7 @@ func (g *globals) decide(ctx context.Context, a *app.App, id, answer string) err
 				return err
 			}
 		}
-		err = app.OpenDesk(a.Config().Policy().StateDirectory).Decide(ctx, id, answer, by)
+		err = desk.Decide(ctx, id, answer, by)
 	}
 	if err != nil {
 		return fmt.Errorf("approval %s: %w", id, err)

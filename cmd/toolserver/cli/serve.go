@@ -145,12 +145,16 @@ func openConsole(ctx context.Context, g *globals, cfg *config.Loaded, address st
 	if err != nil {
 		return nil, err
 	}
-	state := cfg.Policy().StateDirectory
+	desk, leave, err := app.OpenDesk(cfg)
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
 	o := console.Options{
 		Run:    func(ctx context.Context, args ...string) ([]byte, error) { return printed(ctx, g, args...) },
 		Login:  func(name string) (string, error) { return login(ctx, g, name) },
-		Record: app.RecordDirectory(cfg), Sockets: app.LiveDirectory(cfg), Desk: app.OpenDesk(state),
-		State: sandbox.NewState(state, "console"), User: cfg.Principal(cfg.Server.User).ID,
+		Record: app.RecordDirectory(cfg), Sockets: app.LiveDirectory(cfg), Desk: desk,
+		State: sandbox.NewState(cfg.Policy().StateDirectory, "console"), User: cfg.Principal(cfg.Server.User).ID,
 	}
 	if a != nil {
 		o.Note = func(who, what string) { a.Note("console", who, zap.String("reason", what)) }
@@ -162,6 +166,7 @@ func openConsole(ctx context.Context, g *globals, cfg *config.Loaded, address st
 	c, err := console.New(o, l)
 	if err != nil {
 		l.Close()
+		leave()
 		return nil, err
 	}
 	announce := func() { fmt.Fprintf(g.std.Err, "toolserver: console, once and within 10 minutes: %s\n", c.Address()) }
@@ -178,7 +183,7 @@ func openConsole(ctx context.Context, g *globals, cfg *config.Loaded, address st
 			}
 		}()
 	}
-	return func() { cancel(); served.Wait() }, nil
+	return func() { cancel(); served.Wait(); leave() }, nil
 }
 
 // maxPrinted bounds what a command prints for the console.

@@ -48,7 +48,7 @@ func opened(t *testing.T, dir string) *desk {
 			return []byte(d.says), d.fails
 		},
 		Record: func() (*os.Root, error) { return os.OpenRoot(dir) }, Sockets: func() (*os.Root, error) { return nil, os.ErrNotExist },
-		Desk: approval.Open(sandbox.NewState(dir, "approvals").Directory), State: sandbox.NewState(dir, "console"), User: "user:local",
+		Desk: approval.Open(sandbox.NewState(dir, "approvals").Directory, nil), State: sandbox.NewState(dir, "console"), User: "user:local",
 	}, l)
 	if err != nil {
 		t.Fatal(err)
