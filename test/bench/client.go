@@ -111,7 +111,7 @@ func (p *process) load(r request, inFlight int, d time.Duration) (sample, error)
 
 func newSample(wall time.Duration, took []time.Duration) sample {
 	slices.Sort(took)
-	return sample{p50: took[len(took)/2], rate: float64(len(took)) / wall.Seconds()}
+	return sample{p50: took[len(took)/2], p99: took[len(took)*99/100], rate: float64(len(took)) / wall.Seconds()}
 }
 
 // answer reads up to the next answer, and returns it, valid until the next

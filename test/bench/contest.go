@@ -9,9 +9,10 @@ import (
 type sample struct {
 	cpu  time.Duration // per call
 	p50  time.Duration // of the time a call took
-	rate float64       // calls per second
-	rss  int64         // bytes
-	each float64       // bytes of it that stay for each call
+	p99  time.Duration
+	rate float64 // calls per second
+	rss  int64   // bytes
+	each float64 // bytes of it that stay for each call
 }
 
 // metric is a figure of a sample.
@@ -19,6 +20,7 @@ type metric func(sample) float64
 
 func cpu(s sample) float64  { return float64(s.cpu) }
 func p50(s sample) float64  { return float64(s.p50) }
+func p99(s sample) float64  { return float64(s.p99) }
 func rate(s sample) float64 { return s.rate }
 func rss(s sample) float64  { return float64(s.rss) }
 func each(s sample) float64 { return s.each }

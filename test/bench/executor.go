@@ -11,10 +11,10 @@ import (
 )
 
 // measureExecutor runs the benchmarks of the executor, which count
-// allocations, too.
+// allocations, too, and that of sealed sessions.
 func measureExecutor(ctx context.Context, l *lab) error {
-	out, err := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^Benchmark(StartEcho|CallEcho|InvalidArguments)$",
-		"-benchmem", "-benchtime", l.time.String(), "-count", strconv.Itoa(l.rounds), "./domain/call").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^Benchmark(StartEcho|CallEcho|InvalidArguments|Open)$",
+		"-benchmem", "-benchtime", l.time.String(), "-count", strconv.Itoa(l.rounds), "./domain/call", "./server/passport").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go test: %w\n%s", err, out)
 	}
@@ -26,6 +26,7 @@ func measureExecutor(ctx context.Context, l *lab) error {
 		{"StartEcho", "executor: echo, on the goroutine that reads", 10 * time.Microsecond, 40},
 		{"CallEcho", "executor: echo, waited for", 10 * time.Microsecond, 40},
 		{"InvalidArguments", "executor: arguments refused", 30 * time.Microsecond, 0},
+		{"Open", "the ID of a session that another replica made", 2 * time.Microsecond, 0},
 	} {
 		c, allocs, err := benchmarkResults(string(out), b.benchmark)
 		if err != nil {

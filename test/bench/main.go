@@ -46,6 +46,8 @@ var parts = []part{
 	{"drain", measureDrain},
 	{"sessions", measureSessions},
 	{"streams", measureStreams},
+	{"principals", measurePrincipals},
+	{"replicas", measureReplicas},
 	{"hop", measureHop},
 	{"hopsizes", measureHopSizes},
 	{"hopslow", measureHopSlow},
