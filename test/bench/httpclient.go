@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -96,6 +97,11 @@ func (s *httpServer) send(message []byte, header http.Header) (*http.Response, [
 // load sends the request of e over and over for d from inFlight connections,
 // and measures what that takes.
 func (s *httpServer) load(e era, inFlight int, d time.Duration) (sample, error) {
+	return s.loads(slices.Repeat([]era{e}, inFlight), d)
+}
+
+// loads is load with a connection for each of some requests.
+func (s *httpServer) loads(each []era, d time.Duration) (sample, error) {
 	cpu, err := treeCPU(s.pid())
 	if err != nil {
 		return sample{}, err
@@ -107,7 +113,7 @@ func (s *httpServer) load(e era, inFlight int, d time.Duration) (sample, error) 
 		wrong error
 		start = time.Now()
 	)
-	for range inFlight {
+	for _, e := range each {
 		wg.Go(func() {
 			mine, err := s.loop(e, start.Add(d))
 			mu.Lock()
