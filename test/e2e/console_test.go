@@ -27,10 +27,11 @@ func console(t *testing.T, p *program) (browser *http.Client, address, base stri
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	args := httpConfig(t, dir, "state_directory: "+filepath.Join(t.TempDir(), "state")+"\n")
+	args := httpConfig(t, dir, "state_directory: "+filepath.Join(t.TempDir(), "state")+"\nserver: {tokens: ["+tokenEntry("ann", "secret")+
+		"]}\ntools: {write_file: {groups: [staff]}}\n")
 	s := startHTTP(t, binary(), append(args, "--console", "127.0.0.1:0")...)
 	beside := spawn(t, nil, nil, append([]string{binary(), "console"}, args...)...)
-	s.newPeer(t, "2025-11-25", "").call(t, "read_file", map[string]any{"path": "/etc/shadow"})
+	s.newPeer(t, "2025-11-25", "secret").call(t, "read_file", map[string]any{"path": "/etc/shadow"})
 	for _, p := range []*program{s.program, beside} {
 		browser, address, base := console(t, p)
 		get := func(at string) (int, string) {

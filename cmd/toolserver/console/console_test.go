@@ -292,6 +292,7 @@ func TestArguments(t *testing.T) {
 		{"GET", "policy?against=--config", nil, "config show --json=false"},
 		{"GET", "policy?tool=read_file&arguments=" + url.QueryEscape(`{"path":"--x"}`), nil, "config show --json=false"},
 		{"GET", "policy?tool=read_file&arguments=" + url.QueryEscape(`{"config":"/x"}`), nil, "config show --json=false"},
+		{"GET", "policy?tool=read_file&as=ann&groups=--x&arguments=" + url.QueryEscape(`{"path":"x"}`), nil, "explain --as=ann --groups=--x read_file --path=x"},
 		{"GET", "policy?tool=--config%3D/x", nil, "config show --json=false"},
 	} {
 		d.ran = nil

@@ -79,7 +79,7 @@ type offered struct {
 // policy shows what is in force, and what is decided on a call.
 func (v *visit) policy() {
 	var tools struct{ Tools []offered }
-	_ = v.run(&tools, "tools") // v.problem says it
+	_ = v.run(&tools, "tools", "--all") // with those of others; v.problem says it
 	names := []string{}
 	for _, t := range tools.Tools {
 		names = append(names, t.Name)
@@ -148,7 +148,7 @@ func (v *visit) explain(tools []offered, name string) *domain.Explanation {
 		v.problem = "There is no tool " + name + "."
 		return nil
 	}
-	args := append([]string{"explain", name}, flags(v, "as", "groups")...)
+	args := append(append([]string{"explain"}, flags(v, "as", "groups")...), name) // what follows the name are arguments of the tool
 	var given map[string]json.RawMessage
 	if written := strings.TrimSpace(v.r.FormValue("arguments")); written != "" {
 		if err := json.Unmarshal([]byte(written), &given); err != nil {
