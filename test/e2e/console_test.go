@@ -56,6 +56,7 @@ func TestConsole(t *testing.T) {
 		for path, want := range map[string]string{
 			"approvals": "Nothing waits", "policy": "working_directory", "upstreams": "No server", "people": "New token", "usage": "<svg", "clients": "Cursor",
 			"policy?tool=read_file&arguments=" + url.QueryEscape(`{"path":"/etc/shadow"}`): "denied",
+			"policy?tool=read_file&arguments=" + url.QueryEscape(`{"path":"-"}`):           "- is allowed",
 		} {
 			if status, page := get(base + path); status != http.StatusOK || !strings.Contains(page, want) {
 				t.Errorf("%s: %d %s", path, status, page)

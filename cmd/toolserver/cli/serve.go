@@ -202,7 +202,7 @@ func printed(ctx context.Context, g *globals, args ...string) ([]byte, error) {
 // run runs a command of the program with --json, which says things to people.
 func run(ctx context.Context, g *globals, people io.Writer, args ...string) ([]byte, error) {
 	var out bounded
-	sub := newGlobals(app.Streams{In: strings.NewReader(""), Out: &out, Err: people}, g.program)
+	sub := newGlobals(app.Streams{In: strings.NewReader("-"), Out: &out, Err: people}, g.program) // so that an argument that is - stays one
 	sub.config, sub.json = g.config, true
 	for _, dir := range slices.Backward(g.dirs) {
 		args = append([]string{"--dir", dir}, args...)

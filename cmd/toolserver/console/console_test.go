@@ -278,7 +278,7 @@ func TestHostileText(t *testing.T) {
 func TestArguments(t *testing.T) {
 	d := opened(t, t.TempDir())
 	d.enter()
-	d.says = `{"tools":[{"name":"read_file","inputSchema":{"properties":{"path":{}}}}],"reason":"x"}`
+	d.says = `{"tools":[{"name":"read_file","inputSchema":{"properties":{"path":{"type":"string"},"n":{},"any":true}}}],"reason":"x"}`
 	for _, c := range []struct {
 		method, path string
 		form         url.Values
@@ -293,6 +293,8 @@ func TestArguments(t *testing.T) {
 		{"GET", "policy?tool=read_file&arguments=" + url.QueryEscape(`{"path":"--x"}`), nil, "config show --json=false"},
 		{"GET", "policy?tool=read_file&arguments=" + url.QueryEscape(`{"config":"/x"}`), nil, "config show --json=false"},
 		{"GET", "policy?tool=read_file&as=ann&groups=--x&arguments=" + url.QueryEscape(`{"path":"x"}`), nil, "explain --as=ann --groups=--x read_file --path=x"},
+		{"GET", "policy?tool=read_file&arguments=" + url.QueryEscape(`{"n":"5"}`), nil, `explain read_file --n="5"`},
+		{"GET", "policy?tool=read_file&arguments=" + url.QueryEscape(`{"any":["x", null]}`), nil, `explain read_file --any=["x", null]`},
 		{"GET", "policy?tool=--config%3D/x", nil, "config show --json=false"},
 	} {
 		d.ran = nil
@@ -304,6 +306,19 @@ func TestArguments(t *testing.T) {
 		text := strings.Join(all, "\n")
 		if !strings.Contains(text, c.want) || strings.Contains(text, "explain --config") || strings.Contains(text, "--config=/x") || strings.Contains(text, "compare --config") {
 			t.Errorf("%s %s ran:\n%s\nwant %s", c.method, c.path, text, c.want)
+		}
+	}
+}
+
+// TestOtherKinds checks that a question about an argument of another kind is not answered for what a command line makes of it.
+func TestOtherKinds(t *testing.T) {
+	d := opened(t, t.TempDir())
+	d.enter()
+	d.says = `{"tools":[{"name":"t","inputSchema":{"properties":{"s":{"type":"string"},"l":{"type":"array"},"o":{"type":"object"}}}}],"reason":"x"}`
+	for _, given := range []string{`{"s":5}`, `{"s":null}`, `{"s":["a"]}`, `{"s":{}}`, `{"l":"a"}`, `{"l":null}`, `{"o":"a=b"}`, `{"o":[]}`} {
+		page := d.send("GET", "policy?tool=t&arguments="+url.QueryEscape(given), nil, nil).Body.String()
+		if !strings.Contains(page, "has to be of the type") || strings.Contains(page, "Verdict") {
+			t.Errorf("%s is answered: %s", given, page)
 		}
 	}
 }

@@ -157,12 +157,20 @@ func (v *visit) explain(tools []offered, name string) *domain.Explanation {
 		}
 	}
 	for key, raw := range given {
-		if _, ok := tools[i].InputSchema.Properties[key]; !ok {
+		schema, ok := tools[i].InputSchema.Properties[key]
+		if !ok {
 			v.problem = name + " has no argument " + key + "."
 			return nil
 		}
 		value := string(raw)
-		_ = json.Unmarshal(raw, &value) // a text is one without quotes
+		var is struct{ Type json.RawMessage }
+		_ = json.Unmarshal(schema, &is) // true and false say nothing
+		if first := map[string]byte{`"string"`: '"', `"array"`: '[', `"object"`: '{'}[string(is.Type)]; first != 0 && raw[0] != first {
+			v.problem = key + " has to be of the type " + strings.Trim(string(is.Type), `"`) + "."
+			return nil
+		} else if first == '"' {
+			_ = json.Unmarshal(raw, &value) // the command line has it without quotes
+		}
 		args = append(args, "--"+key+"="+value)
 	}
 	var e domain.Explanation
