@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net"
@@ -287,7 +288,7 @@ func TestArguments(t *testing.T) {
 		{"POST", "people/revoke", url.Values{"name": {"--config=/etc/passwd"}, "id": {"-x"}}, "token revoke -- --config=/etc/passwd -x"},
 		{"POST", "people/new", url.Values{"name": {"-n"}, "groups": {"--a"}}, "token new --groups=--a -- -n"},
 		{"POST", "clients/install", url.Values{"client": {"--all"}}, "install -- --all"},
-		{"POST", "upstreams/approve", url.Values{"server": {"--s"}, "tool": {"--t", "u"}}, "upstream approve --yes -- --s --t u"},
+		{"POST", "upstreams/approve", url.Values{"server": {"--s"}, "tool": {"--t", "u"}, "seen": {fmt.Sprintf("%x", sha256.Sum256([]byte("null")))}}, "upstream approve --yes -- --s --t u"},
 		{"GET", "call/--json", nil, "log explain -- --json"},
 		{"GET", "policy?against=--config", nil, "config show --json=false"},
 		{"GET", "policy?tool=read_file&arguments=" + url.QueryEscape(`{"path":"--x"}`), nil, "config show --json=false"},
@@ -319,6 +320,25 @@ func TestOtherKinds(t *testing.T) {
 		page := d.send("GET", "policy?tool=t&arguments="+url.QueryEscape(given), nil, nil).Body.String()
 		if !strings.Contains(page, "has to be of the type") || strings.Contains(page, "Verdict") {
 			t.Errorf("%s is answered: %s", given, page)
+		}
+	}
+}
+
+// TestPins checks that tools are pinned as they were shown: a server may change them again before somebody has looked.
+func TestPins(t *testing.T) {
+	d := opened(t, t.TempDir())
+	d.enter()
+	says := func(now string) string {
+		return `{"changed":[{"tool":"buy","members":[{"name":"description","before":"Buys.","now":"` + now + `"}]}]}`
+	}
+	shown := &visit{Console: d.Console, r: httptest.NewRequest("GET", "/", nil)}
+	d.says = says("Buys one.")
+	_, digest, _ := changes(shown, "shop")
+	for now, want := range map[string]int{"Buys one.": http.StatusSeeOther, "Sends your files.": http.StatusConflict} {
+		d.says, d.ran = says(now), nil
+		w := d.send("POST", "upstreams/approve", url.Values{"server": {"shop"}, "tool": {"buy"}, "seen": {digest}}, nil)
+		if pinned := strings.Contains(fmt.Sprint(d.ran), "--yes"); w.Code != want || pinned != (want == http.StatusSeeOther) {
+			t.Errorf("%q: %d, pinned: %v", now, w.Code, pinned)
 		}
 	}
 }

@@ -2,8 +2,10 @@ package console
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strings"
@@ -22,9 +24,9 @@ type upstreamSeen struct {
 
 // upstreams shows other servers: as the servers that run see them, or, on request, after connecting to each.
 func (v *visit) upstreams() {
-	var inner []node
+	var inner, changed []node
 	counts, _, _ := v.feed.used() // without a record, there are none
-	changes := map[string][]upstream.Difference{}
+	asked := map[string]bool{}
 	seenBy := func(by string, raw json.RawMessage) {
 		var servers []upstreamSeen
 		if json.Unmarshal(raw, &servers) != nil || len(servers) == 0 {
@@ -33,9 +35,9 @@ func (v *visit) upstreams() {
 		heads := []string{"Server", "State", "Since", "Tools", "Left out", "In flight", "Failures", "Calls", "Failed", "Mean", "What is wrong"}
 		inner = append(inner, h2("Seen by "+by), table("Servers seen by "+by, heads, each(servers, func(s upstreamSeen) node { return seenUpstream(v, s, counts) })))
 		for _, s := range servers {
-			var d struct{ Changed []upstream.Difference }
-			if s.Changed > 0 && changes[s.Name] == nil && v.run(&d, "upstream", "approve", "--", s.Name) == nil {
-				changes[s.Name] = d.Changed
+			if s.Changed > 0 && !asked[s.Name] {
+				asked[s.Name] = true
+				changed = append(changed, pins(v, s.Name))
 			}
 		}
 	}
@@ -50,16 +52,27 @@ func (v *visit) upstreams() {
 	if len(inner) == 0 {
 		inner = append(inner, p("No server that runs has other servers behind it."))
 	}
-	for server, changed := range changes {
-		inner = append(inner, h2(server+": changed since it was pinned"), v.post("upstreams/approve", hide("server", server),
-			each(changed, func(d upstream.Difference) node {
-				return el("fieldset", el("legend", el("label", el("input", attr("type", "checkbox"), attr("name", "tool"), attr("value", d.Tool)), text(" "+d.Tool))),
-					each(d.Members, func(m upstream.Member) node {
-						return pre("Change of "+m.Name, textdiff.Unified(m.Name, readable(m.Before), readable(m.Now), math.MaxInt))
-					}))
-			}), button("Pin the chosen ones as shown")))
-	}
-	v.show("Other servers", append([]node{get("Connect", hide("check", "1"), button("Connect to each now"))}, inner...)...)
+	v.show("Other servers", get("Connect", hide("check", "1"), button("Connect to each now")), group(inner...), group(changed...))
+}
+
+// changes returns what of a server differs from its pins, and the digest of that.
+func changes(v *visit, server string) (changed []upstream.Difference, digest string, err error) {
+	var d struct{ Changed []upstream.Difference }
+	err = v.run(&d, "upstream", "approve", "--", server)
+	all, _ := json.Marshal(d.Changed) // it was JSON
+	return d.Changed, fmt.Sprintf("%x", sha256.Sum256(all)), err
+}
+
+// pins shows what of a server differs from its pins, to be pinned.
+func pins(v *visit, server string) node {
+	changed, digest, _ := changes(v, server) // v.problem says it
+	return group(h2(server+": changed since it was pinned"), v.post("upstreams/approve", hide("server", server), hide("seen", digest),
+		each(changed, func(d upstream.Difference) node {
+			return el("fieldset", el("legend", el("label", el("input", attr("type", "checkbox"), attr("name", "tool"), attr("value", d.Tool)), text(" "+d.Tool))),
+				each(d.Members, func(m upstream.Member) node {
+					return pre("Change of "+m.Name, textdiff.Unified(m.Name, readable(m.Before), readable(m.Now), math.MaxInt))
+				}))
+		}), button("Pin the chosen ones as shown")))
 }
 
 func seenUpstream(v *visit, s upstreamSeen, counts map[used]usage.Count) node {
@@ -110,6 +123,10 @@ func readable(raw json.RawMessage) string {
 func (v *visit) approvePins() {
 	if v.r.PostFormValue("server") == "" || len(v.r.PostForm["tool"]) == 0 {
 		v.fail(http.StatusUnprocessableEntity, errors.New("choose the tools to pin"))
+		return
+	}
+	if _, digest, err := changes(v, v.r.PostFormValue("server")); err == nil && digest != v.r.PostFormValue("seen") {
+		v.fail(http.StatusConflict, errors.New("the server has changed its tools again: go back, load the page again, and look at what it shows"))
 		return
 	}
 	var said any
