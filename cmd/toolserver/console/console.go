@@ -182,6 +182,10 @@ func (c *Console) handle(pattern string, do func(*visit)) {
 	c.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		v := r.Context().Value(visitKey{}).(*visit)
 		v.w, v.r = w, r
+		if err := r.ParseForm(); err != nil { // what can be read of it would mean something else
+			v.fail(http.StatusBadRequest, fmt.Errorf("what was sent cannot be read: %w", err))
+			return
+		}
 		do(v)
 	})
 }
@@ -245,8 +249,8 @@ func (v *visit) note() {
 		return
 	}
 	what := []string{strings.TrimPrefix(v.r.URL.Path, "/")}
-	for _, name := range slices.Sorted(maps.Keys(v.r.PostForm)) {
-		what = append(what, name+"="+strings.Join(v.r.PostForm[name], ","))
+	for _, name := range slices.Sorted(maps.Keys(v.r.Form)) { // the address may have fields, too
+		what = append(what, name+"="+strings.Join(v.r.Form[name], ","))
 	}
 	v.Note(v.who, strings.Join(what, " "))
 }

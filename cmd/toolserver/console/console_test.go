@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -340,5 +341,27 @@ func TestPins(t *testing.T) {
 		if pinned := strings.Contains(fmt.Sprint(d.ran), "--yes"); w.Code != want || pinned != (want == http.StatusSeeOther) {
 			t.Errorf("%q: %d, pinned: %v", now, w.Code, pinned)
 		}
+	}
+}
+
+// TestUnreadable checks that nothing is done on what cannot be read: to revoke a token, say, without its ID is to revoke all of that name.
+func TestUnreadable(t *testing.T) {
+	d := opened(t, t.TempDir())
+	d.enter()
+	var noted []string
+	d.Note = func(_, what string) { noted = append(noted, what) }
+	for _, body := range []string{"name=ann&id=%zz", "name=ann;id=x", "name=ann&id=" + strings.Repeat("x", maxForm)} {
+		d.ran = nil
+		w := d.send("POST", "people/revoke", nil, func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(body)) })
+		if w.Code != http.StatusBadRequest || d.ran != nil || !strings.Contains(w.Body.String(), "cannot be read") {
+			t.Errorf("%.20s: %d, ran %v", body, w.Code, d.ran)
+		}
+	}
+	if w := d.send("GET", "policy?tool=%zz", nil, nil); w.Code != http.StatusBadRequest {
+		t.Errorf("an address: %d", w.Code)
+	}
+	d.send("POST", "people/new?groups=admins", url.Values{"name": {"ann"}}, nil)
+	if got := fmt.Sprint(noted); got != "[people/new groups=admins name=ann]" {
+		t.Errorf("noted: %s", got)
 	}
 }
