@@ -229,13 +229,13 @@ func (v *visit) write(status int, title string, inner ...node) {
 
 // fail says what is wrong with a request.
 func (v *visit) fail(status int, err error) {
+	v.problem = "" // which is the same
 	v.write(status, http.StatusText(status), el("p", attr("role", "alert"), lines(err.Error())))
 }
 
 // did goes back to a page after something was done, or says why it was not.
 func (v *visit) did(err error, page string) {
 	if err != nil {
-		v.problem = "" // which is the same
 		v.fail(http.StatusUnprocessableEntity, err)
 		return
 	}

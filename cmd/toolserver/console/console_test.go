@@ -365,3 +365,23 @@ func TestUnreadable(t *testing.T) {
 		t.Errorf("noted: %s", got)
 	}
 }
+
+// TestAuditFault checks that the page says what is wrong with an audit, and that each problem is said once.
+func TestAuditFault(t *testing.T) {
+	d := opened(t, t.TempDir())
+	d.enter()
+	d.Run = func(_ context.Context, args ...string) ([]byte, error) {
+		if args[1] == "verify" {
+			return []byte(`{"intact":false,"fault":"line 4 was changed"}`), errors.New("exit code 1")
+		}
+		return nil, nil
+	}
+	page := d.send("GET", "audit?verify=1", nil, nil).Body.String()
+	if !strings.Contains(page, "The audit does not verify. </b>line 4 was changed") || strings.Contains(page, "exit code") {
+		t.Error(page)
+	}
+	d.Run = func(context.Context, ...string) ([]byte, error) { return nil, errors.New("no such call") }
+	if page := d.send("GET", "call/x", nil, nil).Body.String(); strings.Count(page, "no such call") != 1 {
+		t.Error(page)
+	}
+}
