@@ -215,6 +215,22 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// TestDefaultPort checks that browsers reach a console on the port that they leave out of the host, and only there.
+func TestDefaultPort(t *testing.T) {
+	for own, want := range map[string]map[string]bool{
+		"127.0.0.1:80":   {"127.0.0.1": true, "localhost": true, "127.0.0.1:80": true, "[::1]": false, "evil.example": false, "": false, "127.0.0.1:": false},
+		"[::1]:80":       {"[::1]": true, "localhost": true, "127.0.0.1": false, "::1": false},
+		"127.0.0.1:8081": {"127.0.0.1": false, "localhost": false, "127.0.0.1:80": false},
+	} {
+		d := &door{host: own}
+		for host, ok := range want {
+			if err := d.wrongHost(&http.Request{Host: host}); (err == nil) != ok {
+				t.Errorf("%s at %s: %v", host, own, err)
+			}
+		}
+	}
+}
+
 // hostile is what others may have written anywhere.
 const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)>'` + "`\\u202e" + `<style>*{display:none}</style>`
 

@@ -208,6 +208,9 @@ func (d *door) signOut() error {
 // how pages of others reach servers on loopback (DNS rebinding).
 func (d *door) wrongHost(r *http.Request) error {
 	host, port, err := net.SplitHostPort(r.Host)
+	if err != nil { // browsers leave out the port of the scheme
+		host, port, err = net.SplitHostPort(r.Host + ":80")
+	}
 	if d.public != nil && strings.EqualFold(r.Host, d.public.Host) {
 		return nil
 	}
