@@ -231,6 +231,18 @@ func TestDefaultPort(t *testing.T) {
 	}
 }
 
+// TestSecretGone checks that nobody is told to be signed in who is not.
+func TestSecretGone(t *testing.T) {
+	d := opened(t, t.TempDir())
+	address := d.Address()
+	if err := d.State.Remove(secretFile); err != nil {
+		t.Fatal(err)
+	}
+	if w := d.send("GET", address[strings.Index(address, "in/"):], nil, nil); w.Code != http.StatusInternalServerError || len(w.Result().Cookies()) > 0 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
 // hostile is what others may have written anywhere.
 const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)>'` + "`\\u202e" + `<style>*{display:none}</style>`
 

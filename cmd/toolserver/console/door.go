@@ -108,7 +108,12 @@ func (d *door) redeem(token string) bool {
 // admit gives a browser the cookie of a sign-in.
 func (v *visit) admit(who string, lasts time.Duration) {
 	value := strconv.FormatInt(time.Now().Add(lasts).Unix(), 10) + "." + base64.RawURLEncoding.EncodeToString([]byte(who))
-	http.SetCookie(v.w, v.door.cookie(cookieName, value+"."+v.door.sign(value), int(lasts.Seconds())))
+	signature := v.door.sign(value)
+	if signature == "" {
+		v.fail(http.StatusInternalServerError, errors.New("the secret of this console is gone from the state directory: start the console again"))
+		return
+	}
+	http.SetCookie(v.w, v.door.cookie(cookieName, value+"."+signature, int(lasts.Seconds())))
 	v.w.Header().Set("Refresh", "0; url="+v.base) // from a page of this origin: after a redirect from elsewhere the cookie would not come
 	v.show("Signed in", el("p", el("a", attr("href", v.base), text("Go to the console"))))
 }
