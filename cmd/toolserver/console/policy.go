@@ -49,8 +49,8 @@ func (v *visit) call() {
 	}
 	v.show("Call "+e.ID,
 		pairs(append([]any{"Tool", e.Tool, "Time", at(e.Time), "Outcome", e.Outcome + " " + e.ErrorType, "Took", milliseconds(e.Took), "Principal", e.Principal,
-			"Client", e.Client, "Sizes", fmt.Sprintf("%d bytes of arguments, %d bytes of result", e.ArgsBytes, e.ResultBytes), "Asked", string(e.Asked)},
-			touched...)...),
+			"Client", e.Client, "Sizes", fmt.Sprintf("%d bytes of arguments, %d bytes of result", e.ArgsBytes, e.ResultBytes), "Asked",
+			strings.Join(strings.Fields(string(e.Asked)), " ")}, touched...)...),
 		group(refusals...), h2("The same call today"), verdict(&data.Today))
 }
 
