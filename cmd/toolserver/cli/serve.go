@@ -249,7 +249,7 @@ type bounded struct{ bytes.Buffer }
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > maxPrinted {
-		return 0, errors.New("it prints too much")
+		return 0, fmt.Errorf("there are more than %d MiB of it: ask for less, such as a shorter time", maxPrinted>>20)
 	}
 	return b.Buffer.Write(p)
 }

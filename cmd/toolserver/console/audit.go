@@ -27,7 +27,8 @@ func (v *visit) audit() {
 			entries = append(entries, e)
 		}
 	}
-	entries = entries[max(0, len(entries)-keepCalls):]
+	all := len(entries)
+	entries = entries[max(0, all-keepCalls):]
 	slices.Reverse(entries)
 	var verified node
 	if v.r.FormValue("verify") != "" && err == nil {
@@ -47,6 +48,7 @@ func (v *visit) audit() {
 		get("Entries", field("Principal", "principal", v.r.FormValue("principal")), field("Tool", "tool", v.r.FormValue("tool")),
 			field("Type", "type", v.r.FormValue("type"), attr("placeholder", "call.end")),
 			field("Since", "since", v.r.FormValue("since"), attr("placeholder", "1d")), button("Show")),
+		cut(len(entries), all),
 		table("Entries", []string{"Number", "Time", "Type", "Principal", "What", "Outcome"}, each(entries, func(e audit.Entry) node {
 			return tr(e.Outcome, e.Sequence, e.Time, e.Type, e.Principal, e.Name+" "+e.Detail, e.Outcome+" "+e.Error+" "+strings.Join(e.Rules, ", "))
 		})))

@@ -413,3 +413,28 @@ func TestAuditFault(t *testing.T) {
 		t.Error(page)
 	}
 }
+
+// TestCut checks that a list of which only a part is shown says so.
+func TestCut(t *testing.T) {
+	d := opened(t, t.TempDir())
+	d.enter()
+	d.says = strings.Repeat(`{"seq":1}`+"\n", keepCalls+1)
+	if page := d.send("GET", "audit", nil, nil).Body.String(); !strings.Contains(page, "The first 1000 of 1001.") {
+		t.Error("the audit is cut without a word")
+	}
+	var calls strings.Builder
+	for i := range maxRows + 1 {
+		fmt.Fprintf(&calls, `{"time":%q,"what":"call","id":"1-%d","tool":"a","principal":"token:%[2]d"}`+"\n", time.Now().Format(time.RFC3339), i)
+	}
+	if err := os.WriteFile(filepath.Join(d.dir, "record.jsonl"), []byte(calls.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.feed.looked = time.Time{}
+	if page := d.send("GET", "usage", nil, nil).Body.String(); strings.Count(page, "The first 50 of 51.") != 1 {
+		t.Error("principals are cut without a word")
+	}
+	d.says = `{"call":{"id":"x","asked":{"by":"ann",` + "\n" + `"answer":"once"}}}`
+	if page := d.send("GET", "call/x", nil, nil).Body.String(); strings.Contains(page, `\u000a`) {
+		t.Errorf("lines of the program are shown as characters: %s", page)
+	}
+}

@@ -103,6 +103,11 @@ func tr(of string, values ...any) node {
 	return el("tr", row...)
 }
 
+// cut says of a list that it is not all of it.
+func cut(shown, all int) node {
+	return when(shown < all, el("p", text(fmt.Sprintf("The first %d of %d.", shown, all))))
+}
+
 // pairs is a list of names and what each has; names without anything are left out.
 func pairs(values ...any) node {
 	var inner []node

@@ -45,7 +45,8 @@ func (v *visit) usage() {
 		el("div", class("charts"), bars("Calls a day", days, calls), bars("Failed calls a day", days, failed), bars("Seconds a day", days, seconds))}
 	list := func(by string, rows []sum) {
 		heads := []string{by, "Calls", "Failed", "Milliseconds", "Bytes in", "Bytes out", "Tokens", "Money"}
-		inner = append(inner, h2(by), table("Usage by "+strings.ToLower(by), heads, each(rows[:min(len(rows), maxRows)], func(s sum) node {
+		shown := rows[:min(len(rows), maxRows)]
+		inner = append(inner, h2(by), cut(len(shown), len(rows)), table("Usage by "+strings.ToLower(by), heads, each(shown, func(s sum) node {
 			return tr("", s.Name, s.Calls, s.Failed, s.Millis, s.In, s.Out, s.Tokens, s.Money)
 		})))
 	}
