@@ -70,7 +70,7 @@ func pins(v *visit, server string) node {
 		each(changed, func(d upstream.Difference) node {
 			return el("fieldset", el("legend", el("label", el("input", attr("type", "checkbox"), attr("name", "tool"), attr("value", d.Tool)), text(" "+d.Tool))),
 				each(d.Members, func(m upstream.Member) node {
-					return pre("Change of "+m.Name, textdiff.Unified(m.Name, readable(m.Before), readable(m.Now), math.MaxInt))
+					return pre("Change of "+m.Name+" of "+d.Tool, textdiff.Unified(m.Name, readable(m.Before), readable(m.Now), math.MaxInt))
 				}))
 		}), button("Pin the chosen ones as shown")))
 }
