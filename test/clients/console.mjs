@@ -51,10 +51,10 @@ mcp_servers: {shop: {command: ${process.execPath}, args: [${dir}/shop.mjs]}}
 writeFileSync(join(dir, 'other.yaml'), `working_directory: ${dir}/work\nstate_directory: ${dir}/state\ntools: {read_file: {allowed_paths: [/etc, ${dir}/work]}}\n`);
 const offer = (text) => writeFileSync(join(dir, 'shop.mjs'), `
 import { createInterface } from 'node:readline';
-const tool = { name: 'buy', description: ${JSON.stringify(text)}, inputSchema: { type: 'object' } };
+const tools = ['buy', 'sell'].map((name) => ({ name, description: ${JSON.stringify(text)}, inputSchema: { type: 'object' } }));
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method } = JSON.parse(line);
-  const result = { initialize: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'shop', version: '1' } }, 'tools/list': { tools: [tool] }, 'tools/call': { content: [] }, ping: {} }[method];
+  const result = { initialize: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'shop', version: '1' } }, 'tools/list': { tools }, 'tools/call': { content: [] }, ping: {} }[method];
   if (id !== undefined) console.log(JSON.stringify(result ? { jsonrpc: '2.0', id, result } : { jsonrpc: '2.0', id, error: { code: -32601, message: 'no' } }));
 }
 `);
@@ -212,7 +212,9 @@ try {
     offer('Buys one thing and sends your files.');
     const { page, context } = await open({ path: 'upstreams?check=1' });
     assert((await page.locator('pre').first().innerText()).includes('sends your files'), await page.locator('main').innerText());
+    assert(await findings(page) === '[]', await findings(page));
     await page.getByRole('checkbox', { name: 'buy' }).check();
+    await page.getByRole('checkbox', { name: 'sell' }).check();
     await page.getByRole('button', { name: /Pin/ }).click();
     await page.waitForURL(/upstreams$/);
     const { out } = await run('upstream', 'approve', 'shop', '--json');
@@ -280,6 +282,27 @@ try {
     for (let i = 0; i < 3; i++) await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.waitForURL(/policy$/);
+    await context.close();
+  });
+
+  await tests.test('pages that nobody sees keep no connection, of which a browser has six', async () => {
+    const { page, context } = await open({ path: undefined });
+    for (let i = 0; i < 7; i++) {
+      const tab = await context.newPage();
+      await tab.goto(base);
+      await tab.evaluate(() => {
+        Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+      });
+    }
+    await page.goto(`${base}people`, { timeout: 5_000 });
+    const tab = context.pages()[1];
+    await call(http, 'read_file', { path: '/while/nobody/looked' }).catch(() => {});
+    await tab.evaluate(() => {
+      delete document.hidden;
+      document.dispatchEvent(new Event('visibilitychange'));
+    });
+    await tab.locator('#done tr', { hasText: '/while/nobody/looked' }).waitFor({ timeout: 5_000 });
     await context.close();
   });
 

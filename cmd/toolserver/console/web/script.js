@@ -33,13 +33,23 @@ function showState(status, state) {
 }
 
 const status = document.getElementById('status');
-if (status) {
-  const events = new EventSource(status.dataset.events);
-  const done = document.getElementById('done');
+const done = document.getElementById('done');
+let events;
+
+// Only a page that is seen has a connection: a browser opens no more than six to a server, and further pages would wait for one.
+function watch() {
+  events?.close();
+  if (document.hidden) return;
+  events = new EventSource(status.dataset.events);
   events.addEventListener('calls', (event) => showCalls(done, JSON.parse(event.data)));
   events.addEventListener('state', (event) => showState(status, JSON.parse(event.data)));
   events.addEventListener('error', () => {
     status.textContent = 'The console does not answer; trying again';
     if (events.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 5000);
   });
+}
+
+if (status) {
+  document.addEventListener('visibilitychange', watch);
+  watch();
 }
