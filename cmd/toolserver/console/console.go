@@ -10,12 +10,10 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -248,9 +246,5 @@ func (v *visit) note() {
 	if v.Note == nil {
 		return
 	}
-	what := []string{strings.TrimPrefix(v.r.URL.Path, "/")}
-	for _, name := range slices.Sorted(maps.Keys(v.r.Form)) { // the address may have fields, too
-		what = append(what, name+"="+strings.Join(v.r.Form[name], ","))
-	}
-	v.Note(v.who, strings.Join(what, " "))
+	v.Note(v.who, strings.Trim(v.r.URL.Path+" "+v.r.Form.Encode(), "/ ")) // the address may have fields, too
 }

@@ -389,7 +389,8 @@ func TestUnreadable(t *testing.T) {
 		t.Errorf("an address: %d", w.Code)
 	}
 	d.send("POST", "people/new?groups=admins", url.Values{"name": {"ann"}}, nil)
-	if got := fmt.Sprint(noted); got != "[people/new groups=admins name=ann]" {
+	d.send("POST", "people/new", url.Values{"name": {"ann groups=admins"}}, nil)
+	if got := fmt.Sprint(noted); got != "[people/new groups=admins&name=ann people/new name=ann+groups%3Dadmins]" {
 		t.Errorf("noted: %s", got)
 	}
 }
