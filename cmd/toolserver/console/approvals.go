@@ -1,17 +1,10 @@
 package console
 
 import (
-	"context"
 	"slices"
 
 	"github.com/toolserver/toolserver/approval"
 )
-
-// requests returns what waits for a person, and what people have decided lately.
-func (c *Console) requests(ctx context.Context) []approval.Request {
-	all, _ := c.Desk.List(ctx) // without a directory, nothing waits
-	return all
-}
 
 // approvals shows what waits for a person.
 func (v *visit) approvals() {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -73,14 +74,9 @@ func newDoor(state *sandbox.State, public *url.URL, host string) (*door, error) 
 func (d *door) address() string {
 	token := rand.Text()
 	d.mu.Lock()
-	var oldest [sha256.Size]byte
-	for digest, ends := range d.opened {
-		if first, ok := d.opened[oldest]; !ok || ends.Before(first) {
-			oldest = digest
-		}
-	}
 	if len(d.opened) >= maxAddrs {
-		delete(d.opened, oldest)
+		sooner := func(a, b [sha256.Size]byte) int { return d.opened[a].Compare(d.opened[b]) }
+		delete(d.opened, slices.MinFunc(slices.Collect(maps.Keys(d.opened)), sooner))
 	}
 	d.opened[sha256.Sum256([]byte(token))] = time.Now().Add(addressTime)
 	d.mu.Unlock()
@@ -179,24 +175,16 @@ func (d *door) sign(value string) string {
 // who returns who has signed in with the browser that made a request.
 func (d *door) who(r *http.Request) (string, bool) {
 	for _, c := range r.CookiesNamed(cookieName) { // one of another console may come first
-		value, signature := cutLast(c.Value, ".")
-		ends, name, _ := strings.Cut(value, ".")
+		ends, rest, _ := strings.Cut(c.Value, ".")
+		name, signature, _ := strings.Cut(rest, ".")
 		at, err := strconv.ParseInt(ends, 10, 64)
 		who, err2 := base64.RawURLEncoding.DecodeString(name)
-		signed := d.sign(value)
+		signed := d.sign(ends + "." + name)
 		if signed != "" && hmac.Equal([]byte(signature), []byte(signed)) && err == nil && err2 == nil && time.Now().Before(time.Unix(at, 0)) {
 			return string(who), true
 		}
 	}
 	return "", false
-}
-
-// cutLast cuts a text at the last separator; without one, all of it is after it.
-func cutLast(s, sep string) (before, after string) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):]
-	}
-	return "", s
 }
 
 // signOut voids all cookies there are, of all consoles of this user.

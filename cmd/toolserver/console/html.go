@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"maragu.dev/gomponents"
@@ -126,9 +125,6 @@ func codes(all []string) any {
 	}
 	return each(all, func(s string) node { return group(code(s), gomponents.Text(" ")) })
 }
-
-// query is the part of an address that asks for something.
-func query(name, value string) string { return url.Values{name: {value}}.Encode() }
 
 // post is a form that does something.
 func (v *visit) post(action string, inner ...node) node {

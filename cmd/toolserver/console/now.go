@@ -1,12 +1,14 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/toolserver/toolserver/cmd/toolserver/record"
@@ -85,10 +87,7 @@ func (v *visit) events() {
 		_, err = fmt.Fprintf(v.w, "id: %s\nevent: %s\ndata: %s\n\n", id, event, text)
 		return err == nil && out.Flush() == nil
 	}
-	stamp, number := cutLast(v.r.Header.Get("Last-Event-ID"), "-")
-	if stamp == "" {
-		stamp, number = cutLast(v.r.URL.Query().Get("after"), "-")
-	}
+	stamp, number, _ := strings.Cut(cmp.Or(v.r.Header.Get("Last-Event-ID"), v.r.FormValue("after")), "-")
 	last, err := strconv.Atoi(number)
 	if _, _, looked := v.feed.since(0, 0, q.matches); looked != nil || err != nil || stamp != v.feed.stamp { // the page is of an earlier process
 		last = 0

@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -28,7 +29,7 @@ func (v *visit) people(made *madeToken) {
 	v.show("People", fresh, h2("Tokens"),
 		table("Tokens", []string{"Name", "Groups", "Scopes", "Expires", "ID", "Calls", ""}, each(data.Tokens, func(t token) node {
 			id := "token:" + t.Name
-			link := el("a", attr("href", v.base+"?"+query("principal", id)), text(strconv.FormatInt(calls[id], 10)))
+			link := el("a", attr("href", v.base+"?"+url.Values{"principal": {id}}.Encode()), text(strconv.FormatInt(calls[id], 10)))
 			change := group(v.post("people/rotate", hide("name", t.Name), button("Replace")),
 				v.post("people/revoke", hide("name", t.Name), hide("id", t.ID), button("Revoke", class("danger"))))
 			return tr("", t.Name, strings.Join(t.Groups, ", "), strings.Join(t.Scopes, ", "), t.Expires, code(t.ID), link, change)
@@ -42,20 +43,16 @@ type madeToken struct{ Token, File string }
 
 // changePeople makes, replaces or revokes a token. One that is made is shown in the answer and nowhere else.
 func (v *visit) changePeople() {
-	args := []string{"token", v.r.PathValue("do")}
-	switch args[1] {
-	case "new":
-		args = append(append(args, flags(v, "groups", "scopes", "expires")...), "--", v.r.PostFormValue("name"))
-	case "rotate":
-		args = append(args, "--", v.r.PostFormValue("name"))
-	case "revoke":
-		args = append(args, "--", v.r.PostFormValue("name"), v.r.PostFormValue("id"))
-	default:
+	do, name := v.r.PathValue("do"), v.r.PostFormValue("name")
+	args := map[string][]string{
+		"new": append(flags(v, "groups", "scopes", "expires"), "--", name), "rotate": {"--", name}, "revoke": {"--", name, v.r.PostFormValue("id")},
+	}[do]
+	if args == nil {
 		v.fail(http.StatusNotFound, errors.New("there is no such thing to do"))
 		return
 	}
 	var made madeToken
-	if err := v.run(&made, args...); args[1] == "revoke" || err != nil {
+	if err := v.run(&made, append([]string{"token", do}, args...)...); do == "revoke" || err != nil {
 		v.did(err, "people")
 		return
 	}

@@ -150,11 +150,9 @@ func (v *visit) explain(tools []offered, name string) *domain.Explanation {
 	}
 	args := append(append([]string{"explain"}, flags(v, "as", "groups")...), name) // what follows the name are arguments of the tool
 	var given map[string]json.RawMessage
-	if written := strings.TrimSpace(v.r.FormValue("arguments")); written != "" {
-		if err := json.Unmarshal([]byte(written), &given); err != nil {
-			v.problem = "The arguments are not a JSON object: " + err.Error()
-			return nil
-		}
+	if err := json.Unmarshal([]byte(cmp.Or(strings.TrimSpace(v.r.FormValue("arguments")), "{}")), &given); err != nil {
+		v.problem = "The arguments are not a JSON object: " + err.Error()
+		return nil
 	}
 	for key, raw := range given {
 		schema, ok := tools[i].InputSchema.Properties[key]
