@@ -415,6 +415,25 @@ func TestAuditFault(t *testing.T) {
 	}
 }
 
+// TestSeconds checks that the calls of a day that take less than a second each count by how long they take together.
+func TestSeconds(t *testing.T) {
+	d := opened(t, t.TempDir())
+	d.enter()
+	var calls strings.Builder
+	for i := range 10 {
+		fmt.Fprintf(&calls, `{"time":%q,"what":"call","id":"1-%d","tool":"t%[2]d","took":900}`+"\n", time.Now().Format(time.RFC3339), i)
+	}
+	if err := os.WriteFile(filepath.Join(d.dir, "record.jsonl"), []byte(calls.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	page := d.send("GET", "usage", nil, nil).Body.String()
+	for _, want := range []string{time.Now().Format(time.DateOnly) + ": 9<", time.Now().Format(time.DateOnly) + ": 10<"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%s is not in %s", want, page)
+		}
+	}
+}
+
 // TestCut checks that a list of which only a part is shown says so.
 func TestCut(t *testing.T) {
 	d := opened(t, t.TempDir())

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"maps"
@@ -35,7 +34,7 @@ type feed struct {
 	stamp  string         // tells this feed from that of an earlier process
 	calls  []record.Entry // the last, the oldest first
 	next   int            // number of the call after them
-	counts map[used]*usage.Count
+	counts map[used]usage.Count
 	first  time.Time // of what is counted
 }
 
@@ -45,7 +44,7 @@ type used struct{ Day, Principal, Tool string }
 // look reads what was added to the record.
 func (f *feed) look() error {
 	if f.reader == nil {
-		f.reader, f.counts, f.stamp = record.NewReader(f.open), map[used]*usage.Count{}, time.Now().UTC().Format("150405.000000")
+		f.reader, f.counts, f.stamp = record.NewReader(f.open), map[used]usage.Count{}, time.Now().UTC().Format("150405.000000")
 	}
 	if time.Since(f.looked) < lookPause {
 		return nil
@@ -73,17 +72,15 @@ func (f *feed) add(e *record.Entry) {
 		f.first = e.Time
 	}
 	key := used{e.Time.Local().Format(time.DateOnly), e.Principal, e.Tool}
-	if f.counts[key] == nil {
-		if len(f.counts) >= maxCounts {
-			key.Principal, key.Tool = usage.Others, usage.Others
-		}
-		f.counts[key] = cmp.Or(f.counts[key], &usage.Count{})
+	if _, counted := f.counts[key]; !counted && len(f.counts) >= maxCounts {
+		key.Principal, key.Tool = usage.Others, usage.Others
 	}
 	n := usage.Count{Calls: 1, Millis: int64(e.Took), In: int64(e.ArgsBytes), Out: int64(e.ResultBytes)}
 	if e.Failed() {
 		n.Failed = 1
 	}
-	f.counts[key].Add(n)
+	n.Add(f.counts[key])
+	f.counts[key] = n
 }
 
 // since returns the calls from a number on that match, at most the last of them, and the number to go on with.
@@ -106,11 +103,7 @@ func (f *feed) used() (counts map[used]usage.Count, first time.Time, err error) 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	err = f.look()
-	counts = make(map[used]usage.Count, len(f.counts))
-	for key, n := range f.counts {
-		counts[key] = *n
-	}
-	return counts, f.first, err
+	return maps.Clone(f.counts), f.first, err
 }
 
 // filter is which calls a page shows.

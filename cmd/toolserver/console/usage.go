@@ -29,11 +29,11 @@ func (v *visit) usage() {
 		price = 3
 	}
 	days := daysUntil(time.Now(), counts)
+	byDay := sums(counts, func(k used) string { return k.Day }, price)
+	slices.SortFunc(byDay, func(a, b sum) int { return strings.Compare(b.Name, a.Name) })
 	calls, failed, seconds := map[string]int64{}, map[string]int64{}, map[string]int64{}
-	for key, n := range counts {
-		calls[key.Day] += n.Calls
-		failed[key.Day] += n.Failed
-		seconds[key.Day] += n.Millis / 1000
+	for _, s := range byDay {
+		calls[s.Name], failed[s.Name], seconds[s.Name] = s.Calls, s.Failed, s.Millis/1000
 	}
 	said := "Of the calls in the record. Tokens are estimated from the sizes of arguments and results."
 	if !first.IsZero() {
@@ -50,8 +50,6 @@ func (v *visit) usage() {
 			return tr("", s.Name, s.Calls, s.Failed, s.Millis, s.In, s.Out, s.Tokens, s.Money)
 		})))
 	}
-	byDay := sums(counts, func(k used) string { return k.Day }, price)
-	slices.SortFunc(byDay, func(a, b sum) int { return strings.Compare(b.Name, a.Name) })
 	list("Day", byDay)
 	list("Tool", sums(counts, func(k used) string { return k.Tool }, price))
 	list("Principal", sums(counts, func(k used) string { return k.Principal }, price))
@@ -71,18 +69,15 @@ const bytesPerToken = 4
 
 // sums adds counts up by a name, the largest first. Price is that of a million tokens.
 func sums(counts map[used]usage.Count, name func(used) string, price float64) []sum {
-	all := map[string]*usage.Count{}
+	all := map[string]usage.Count{}
 	for key, n := range counts {
-		at := name(key)
-		if all[at] == nil {
-			all[at] = &usage.Count{}
-		}
-		all[at].Add(n)
+		n.Add(all[name(key)])
+		all[name(key)] = n
 	}
 	var rows []sum
 	for at, n := range all {
 		tokens := (n.In + n.Out) / bytesPerToken
-		rows = append(rows, sum{at, *n, tokens, fmt.Sprintf("%.2f", float64(tokens)*price/1e6)})
+		rows = append(rows, sum{at, n, tokens, fmt.Sprintf("%.2f", float64(tokens)*price/1e6)})
 	}
 	slices.SortFunc(rows, func(a, b sum) int { return cmp.Or(cmp.Compare(b.Calls, a.Calls), strings.Compare(a.Name, b.Name)) })
 	return rows
