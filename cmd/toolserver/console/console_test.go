@@ -229,6 +229,10 @@ func TestDefaultPort(t *testing.T) {
 			}
 		}
 	}
+	d := &door{host: "127.0.0.1:8081", public: &url.URL{Scheme: "https", Host: "console.example.com:443"}}
+	if err := d.wrongHost(&http.Request{Host: "console.example.com"}); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestSecretGone checks that nobody is told to be signed in who is not.

@@ -204,7 +204,7 @@ func (d *door) wrongHost(r *http.Request) error {
 	if err != nil { // browsers leave out the port of the scheme
 		host, port, err = net.SplitHostPort(r.Host + ":80")
 	}
-	if d.public != nil && strings.EqualFold(r.Host, d.public.Host) {
+	if d.public != nil && strings.EqualFold(r.Host, strings.TrimSuffix(d.public.Host, ":443")) {
 		return nil
 	}
 	own, ownPort, _ := net.SplitHostPort(d.host)
