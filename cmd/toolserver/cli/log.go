@@ -248,7 +248,7 @@ func (g *globals) explainEntry(ctx context.Context, w io.Writer, a *app.App, id 
 		changes = append(changes, smallestChange(r, &e, today.Path))
 	}
 	if g.json {
-		return printJSON(w, map[string]any{"call": e, "changes": changes, "today": today})
+		return printJSON(w, map[string]any{"call": e, "changes": changes, "today": today, "undecided": elsewhere})
 	}
 	fmt.Fprintln(w, call.Visible(entryLine(&e)))
 	for i, r := range e.Refused {

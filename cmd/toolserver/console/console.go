@@ -243,8 +243,7 @@ func (v *visit) did(err error, page string) {
 
 // note records what was done: the form that was sent.
 func (v *visit) note() {
-	if v.Note == nil {
-		return
+	if v.Note != nil {
+		v.Note(v.who, strings.Trim(v.r.URL.Path+" "+v.r.Form.Encode(), "/ ")) // the address may have fields, too
 	}
-	v.Note(v.who, strings.Trim(v.r.URL.Path+" "+v.r.Form.Encode(), "/ ")) // the address may have fields, too
 }

@@ -457,8 +457,18 @@ func TestCut(t *testing.T) {
 	if page := d.send("GET", "usage", nil, nil).Body.String(); strings.Count(page, "The first 50 of 51.") != 1 {
 		t.Error("principals are cut without a word")
 	}
+}
+
+// TestCall checks what the page of a call says.
+func TestCall(t *testing.T) {
+	d := opened(t, t.TempDir())
+	d.enter()
 	d.says = `{"call":{"id":"x","asked":{"by":"ann",` + "\n" + `"answer":"once"}}}`
 	if page := d.send("GET", "call/x", nil, nil).Body.String(); strings.Contains(page, `\u000a`) {
 		t.Errorf("lines of the program are shown as characters: %s", page)
+	}
+	d.says = `{"call":{"id":"x"},"today":{"reason":"theirs"},"undecided":true}`
+	if page := d.send("GET", "call/x", nil, nil).Body.String(); strings.Contains(page, "denied") || !strings.Contains(page, "theirs") {
+		t.Errorf("what was not decided is denied: %s", page)
 	}
 }

@@ -23,7 +23,7 @@ func (c *Console) routes() {
 	c.handle("GET /upstreams", (*visit).upstreams)
 	c.handle("POST /upstreams/approve", (*visit).approvePins)
 	c.handle("POST /upstreams/sign-in", (*visit).signInTo)
-	c.handle("GET /people", func(v *visit) { v.people(nil) })
+	c.handle("GET /people", func(v *visit) { v.people(madeToken{}) })
 	c.handle("POST /people/{do}", (*visit).changePeople)
 	c.handle("GET /usage", (*visit).usage)
 	c.handle("GET /audit", (*visit).audit)

@@ -9,7 +9,7 @@ import (
 )
 
 // people shows who can sign in with a token of the configuration, and a token that was just made.
-func (v *visit) people(made *madeToken) {
+func (v *visit) people(made madeToken) {
 	type token struct {
 		Name, ID, Expires string
 		Groups, Scopes    []string
@@ -21,11 +21,8 @@ func (v *visit) people(made *madeToken) {
 	for key, n := range counts {
 		calls[key.Principal] += n.Calls
 	}
-	var fresh node
-	if made != nil {
-		fresh = el("section", attr("role", "status"), h2("A new token"), p("Copy it now. It is not shown again."), pre("Token", made.Token),
-			when(made.File != "", p("Its hash is in ", made.File, ".")))
-	}
+	fresh := when(made.Token != "", el("section", attr("role", "status"), h2("A new token"), p("Copy it now. It is not shown again."), pre("Token", made.Token),
+		when(made.File != "", p("Its hash is in ", made.File, "."))))
 	v.show("People", fresh, h2("Tokens"),
 		table("Tokens", []string{"Name", "Groups", "Scopes", "Expires", "ID", "Calls", ""}, each(data.Tokens, func(t token) node {
 			id := "token:" + t.Name
@@ -58,5 +55,5 @@ func (v *visit) changePeople() {
 	}
 	v.note()
 	v.r.URL.Path = "/people"
-	v.people(&made)
+	v.people(made)
 }

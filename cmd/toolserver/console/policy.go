@@ -20,15 +20,19 @@ func link(v *visit, id, label string) node {
 // call shows why a call was decided as it was, and what would be decided today.
 func (v *visit) call() {
 	var data struct {
-		Call    record.Entry
-		Changes []string
-		Today   domain.Explanation
+		Call      record.Entry
+		Changes   []string
+		Today     domain.Explanation
+		Undecided bool // then Today only says why
 	}
 	if err := v.run(&data, "log", "explain", "--", v.r.PathValue("id")); err != nil && data.Call.ID == "" {
 		v.fail(http.StatusNotFound, err)
 		return
 	}
-	e := &data.Call
+	e, today := &data.Call, verdict(&data.Today)
+	if data.Undecided {
+		today = p(data.Today.Reason)
+	}
 	touched := []any{}
 	for _, values := range []map[string][]string{e.Target, e.Made} {
 		for name, all := range values {
@@ -51,7 +55,7 @@ func (v *visit) call() {
 		pairs(append([]any{"Tool", e.Tool, "Time", at(e.Time), "Outcome", e.Outcome + " " + e.ErrorType, "Took", milliseconds(e.Took), "Principal", e.Principal,
 			"Client", e.Client, "Sizes", fmt.Sprintf("%d bytes of arguments, %d bytes of result", e.ArgsBytes, e.ResultBytes), "Asked",
 			strings.Join(strings.Fields(string(e.Asked)), " ")}, touched...)...),
-		group(refusals...), h2("The same call today"), verdict(&data.Today))
+		group(refusals...), h2("The same call today"), today)
 }
 
 // verdict shows what would be decided, and why.
