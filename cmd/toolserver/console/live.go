@@ -66,10 +66,7 @@ const askTime = 2 * time.Second
 
 // snapshots returns what the servers of this user tell that run now.
 func (c *Console) snapshots(ctx context.Context) []seenProcess {
-	remotes, err := live.Processes(c.Sockets)
-	if err != nil {
-		return nil // there has never been one
-	}
+	remotes, _ := live.Processes(c.Sockets) // without a directory, there has never been one
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	all, answered := make([]seenProcess, len(remotes)), sync.WaitGroup{}
@@ -93,5 +90,5 @@ func (v *visit) cancel() {
 			return
 		}
 	}
-	v.fail(http.StatusNotFound, errors.New("that server does not run any more"))
+	v.fail(http.StatusNotFound, errors.New("that server does not run any more, or does not answer"))
 }
