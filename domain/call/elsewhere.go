@@ -95,7 +95,7 @@ func (q *question) askElsewhere(ctx context.Context, a *Approvals, asked approva
 		}); err != nil {
 			return said, nil, err
 		}
-		if undecided == nil {
+		if undecided == nil && approvalsOf(q.Call) == a { // or another configuration is in force, which a call that is made again goes by
 			continue // with what was decided, unless another call has taken it
 		}
 		problem, hint := "nobody has agreed to it before approval "+r.ID+" expired", "Ask the user whether to try it again."

@@ -150,6 +150,24 @@ func TestElsewhereDirectory(t *testing.T) {
 	}
 }
 
+// TestElsewhereReconfigured has a call made again that was approved when another configuration was in force already: the call that waited
+// would run under the one before.
+func TestElsewhereReconfigured(t *testing.T) {
+	confirmed := tool("t", func(context.Context) (domain.ToolResult, error) { return domain.Text("ran"), nil })
+	confirmed.Confirm = true
+	exec := executor(t, domain.Settings{}, nil, confirmed)
+	elsewhere(t, exec, hour, func(approval.Request) string {
+		before := *exec.Approvals()
+		exec.Approvals = func() *Approvals { return &before }
+		return approval.Once
+	})
+	for _, want := range []string{Pending, ""} {
+		if res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "t", Session: ann}); err != nil || res.ErrorType() != want {
+			t.Errorf("%v, %v; want %q", res.Content, err, want)
+		}
+	}
+}
+
 // TestElsewhereArguments has an approval hold for the same arguments, byte for byte, even where those that a person reads are the same.
 func TestElsewhereArguments(t *testing.T) {
 	raw := domain.Tool{
