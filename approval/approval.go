@@ -125,8 +125,8 @@ func Fingerprint(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Waiting reports whether a person can decide the request now.
-func (r *Request) Waiting() bool { return r.Decision == nil && time.Now().Before(r.Expires) }
+// Waiting reports whether a person can decide the request now: so that a call that waits learns of it before the request expires.
+func (r *Request) Waiting() bool { return r.Decision == nil && time.Until(r.Expires) > 2*poll }
 
 // read returns a request as it is now, nil if there is none.
 func (d *Desk) read(ctx context.Context, id string, names []string) (*Request, error) {

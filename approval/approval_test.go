@@ -67,6 +67,7 @@ func TestDecide(t *testing.T) {
 		"never":                     {nil, Never, "token:bob", nil},
 		"no":                        {nil, No, "token:bob", nil},
 		"expired":                   {func(r *Request) { r.Expires = time.Now() }, Once, "token:bob", ErrUnknown},
+		"about to expire":           {func(r *Request) { r.Expires = time.Now().Add(2 * poll) }, Once, "token:bob", ErrExpired},
 		"without a session":         {func(r *Request) { r.Scope = "" }, Session, "token:bob", ErrNoSession},
 		"second, by the same":       {func(r *Request) { r.Second = true }, Once, "token:ann", ErrSecond},
 		"second, same for all":      {func(r *Request) { r.Second = true }, Session, "token:ann", ErrSecond},
@@ -256,7 +257,7 @@ func testExpires(t *testing.T) {
 	d := desks[0]
 	soon := func(args string) Request {
 		r := asking("token:ann", args)
-		r.Expires = time.Now().Add(300 * time.Millisecond)
+		r.Expires = time.Now().Add(800 * time.Millisecond)
 		return r
 	}
 	waits, allowed, never := soon("waits"), soon("allowed"), soon("never")
