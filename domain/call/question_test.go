@@ -261,16 +261,21 @@ func TestDryRunIsNotConfirmed(t *testing.T) {
 	type input struct {
 		DryRun bool `json:"dryRun"`
 	}
+	type edit struct {
+		DryRun bool `json:"dry_run"`
+	}
 	own := domain.Define(domain.Tool{Name: "own", Description: "Send.", Confirm: true}, func(_ context.Context, in input) (domain.ToolResult, error) { return domain.Text("fine"), nil })
+	edits := domain.Define(domain.Tool{Name: "edits", Description: "Edit.", Confirm: true}, func(_ context.Context, in edit) (domain.ToolResult, error) { return domain.Text("fine"), nil })
 	foreign := domain.Tool{
 		Name: "foreign", Description: "Send.", Confirm: true, Input: own.Input,
 		RunRaw: func(context.Context, json.RawMessage) (domain.ToolResult, error) { return domain.Text("fine"), nil },
 	}
-	exec := executor(t, domain.Settings{}, nil, own, foreign)
+	exec := executor(t, domain.Settings{}, nil, own, edits, foreign)
 	for _, test := range []struct {
 		tool, args string
 		asks       bool
-	}{{"own", `{"dryRun":true}`, false}, {"own", `{"dryRun":false}`, true}, {"own", `{}`, true}, {"foreign", `{"dryRun":true}`, true}} {
+	}{{"own", `{"dryRun":true}`, false}, {"edits", `{"dry_run":true}`, false}, {"edits", `{"dry_run":false}`, true},
+		{"own", `{"dryRun":false}`, true}, {"own", `{}`, true}, {"foreign", `{"dryRun":true}`, true}} {
 		_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: test.tool, Arguments: json.RawMessage(test.args), Session: ann})
 		if asks := err != nil; asks != test.asks { // there is nobody to ask
 			t.Errorf("%s %s: %v", test.tool, test.args, err)

@@ -86,7 +86,7 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 // runTool runs the handler of a tool, after the user has agreed if the tool asks
 // for confirmation.
 func (c *Call) runTool(ctx context.Context) (out outcome, err error) {
-	dry, _ := c.args["dryRun"].(bool)
+	dry := c.args["dryRun"] == true || c.args["dry_run"] == true
 	if (c.Tool.Confirm || needsSecond(c)) && !(dry && c.Tool.RunRaw == nil) { // a dry run of this server's own tools does nothing
 		refusal, err := c.confirm(ctx)
 		if err != nil {
