@@ -15,6 +15,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/toolserver/toolserver/osfile/filewatch"
@@ -80,11 +81,12 @@ const poll = 200 * time.Millisecond
 type Desk struct {
 	directory func() (*os.Root, error)
 	store     *store.Store
+	seeking   sync.Mutex // or calls that come at once would each find that there is room, and none of the others' requests
 }
 
 // Open returns the desk whose requests are in a store that replicas share, or in files of a directory while none do. The directory is opened
 // for each use; the store may be nil.
-func Open(directory func() (*os.Root, error), st *store.Store) *Desk { return &Desk{directory, st} }
+func Open(directory func() (*os.Root, error), st *store.Store) *Desk { return &Desk{directory: directory, store: st} }
 
 // keeper keeps values by name. Nothing that was added is ever changed: to decide, and to use a decision, is to be the first to add
 // something.
@@ -254,6 +256,8 @@ func (d *Desk) Forget(ctx context.Context, id string) error {
 // Seek returns what is decided about a call already, for this call alone unless the decision says otherwise. If nothing is, it returns the
 // request that waits, which is made unless the same waits already.
 func (d *Desk) Seek(ctx context.Context, asked Request) (r Request, made bool, err error) {
+	d.seeking.Lock()
+	defer d.seeking.Unlock()
 	all, err := d.List(ctx)
 	if err != nil {
 		return r, false, err

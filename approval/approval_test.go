@@ -314,6 +314,24 @@ func TestFlood(t *testing.T) {
 	}
 }
 
+// TestFloodAtOnce has one principal ask for too much at once, and for each thing twice.
+func TestFloodAtOnce(t *testing.T) {
+	desks, _ := opened(t, 1)
+	var calls sync.WaitGroup
+	for i := range 64 {
+		calls.Go(func() { _, _, _ = desks[0].Seek(t.Context(), asking("token:ann", fmt.Sprint(i/2))) })
+	}
+	calls.Wait()
+	all, err := desks[0].List(t.Context())
+	texts := map[string]bool{}
+	for _, r := range all {
+		texts[r.Text] = true
+	}
+	if err != nil || len(all) != maxPerPrincipal || len(texts) != len(all) {
+		t.Errorf("%d requests about %d calls, %v", len(all), len(texts), err)
+	}
+}
+
 // TestOdd has files in the directory that nobody has asked for.
 func TestOdd(t *testing.T) {
 	desks, dir := opened(t, 1)
