@@ -305,7 +305,7 @@ func TestElsewherePermit(t *testing.T) {
 		if _, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "t", Session: ann}); err != nil {
 			t.Error(err)
 		}
-		if (got == nil) != (want == "") || got != nil && !strings.Contains(got.Error(), want) {
+		if (got == nil) != (want == "") || got != nil && !strings.HasPrefix(got.Error(), want) {
 			t.Errorf("%q: %v", answer, got)
 		}
 	}

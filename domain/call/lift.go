@@ -105,7 +105,7 @@ func Permit(ctx context.Context, refused Liftable) error {
 	case err != nil:
 		return err
 	case refusal != nil && refusal.ErrorType() == Pending:
-		return errors.New(refusal.FirstText())
+		return errors.New(strings.TrimPrefix(refusal.FirstText(), c.Name+" was not run yet: ")) // it runs
 	case refusal != nil:
 		return errors.New("the user did not agree to it")
 	}
