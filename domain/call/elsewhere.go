@@ -117,7 +117,7 @@ func (q *question) askElsewhere(ctx context.Context, a *Approvals, asked approva
 
 // noDesk returns the error of a call about which nobody could be asked.
 func (q *question) noDesk(err error) error {
-	return &domain.Error{Code: domain.CodeExecutionFailed, Hint: "Ask the operator of this server.", Err: err,
+	return &domain.Error{Code: domain.CodeExecutionFailed, Hint: "Ask the operator of this server: toolserver approve says why.", Err: err,
 		Message: q.Name + " was not run: a person has to agree to it, and what was decided cannot be read or kept"}
 }
 
