@@ -86,7 +86,9 @@ type Desk struct {
 
 // Open returns the desk whose requests are in a store that replicas share, or in files of a directory while none do. The directory is opened
 // for each use; the store may be nil.
-func Open(directory func() (*os.Root, error), st *store.Store) *Desk { return &Desk{directory: directory, store: st} }
+func Open(directory func() (*os.Root, error), st *store.Store) *Desk {
+	return &Desk{directory: directory, store: st}
+}
 
 // keeper keeps values by name. Nothing that was added is ever changed: to decide, and to use a decision, is to be the first to add
 // something.
