@@ -19,6 +19,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/toolserver/toolserver/approval"
+	"github.com/toolserver/toolserver/cmd/toolserver/record"
 	"github.com/toolserver/toolserver/sandbox"
 )
 
@@ -456,6 +457,17 @@ func TestCut(t *testing.T) {
 	d.feed.looked = time.Time{}
 	if page := d.send("GET", "usage", nil, nil).Body.String(); strings.Count(page, "The first 50 of 51.") != 1 {
 		t.Error("principals are cut without a word")
+	}
+}
+
+// TestOtherDays checks that a call of another day does not look like one of today.
+func TestOtherDays(t *testing.T) {
+	now := time.Now()
+	if got := rowOf(&record.Entry{Time: now}).Time; got != now.Format("15:04:05") {
+		t.Errorf("today: %s", got)
+	}
+	if got, then := rowOf(&record.Entry{Time: now.AddDate(0, 0, -2)}).Time, now.AddDate(0, 0, -2); got != then.Format(time.DateTime) {
+		t.Errorf("before: %s", got)
 	}
 }
 

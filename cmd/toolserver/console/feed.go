@@ -135,7 +135,8 @@ func rowOf(e *record.Entry) row {
 	if len(e.Refused) > 0 {
 		outcome = "refused"
 	}
-	return row{e.ID, e.Time.Local().Format("15:04:05"), call.Visible(e.Tool), call.Visible(clip(summary(e), 160)), outcome, call.Visible(clip(why(e), 300)),
+	today := time.Now().Format(time.DateOnly + " ") // goes without saying
+	return row{e.ID, strings.TrimPrefix(at(e.Time), today), call.Visible(e.Tool), call.Visible(clip(summary(e), 160)), outcome, call.Visible(clip(why(e), 300)),
 		milliseconds(e.Took), call.Visible(e.Principal), call.Visible(e.Client)}
 }
 
