@@ -82,7 +82,7 @@ func auditFiles(g *globals, named []string) ([]string, error) {
 		return nil, usage(err)
 	}
 	if cfg.Audit.File == "" {
-		return nil, usage(errors.New("there is no audit.file in the configuration; name the files"))
+		return nil, usage(errors.New("there is no audit: set audit.file in the configuration, or name the files of one"))
 	}
 	return audit.Files(cfg.Audit.File)
 }
