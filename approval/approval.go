@@ -55,15 +55,14 @@ const (
 	No      = "no"      // the call may not run
 )
 
-// Reasons why a decision is not taken.
+// Reasons why a decision is not taken, or nobody is asked.
 var (
 	ErrUnknown   = errors.New("there is no such request, or it is over")
 	ErrExpired   = errors.New("it has expired; the call has to be made again")
 	ErrDecided   = errors.New("it is decided already")
 	ErrSecond    = errors.New("it needs a second person: who makes the call cannot allow it")
 	ErrNoSession = errors.New("the client has no session that an answer could hold for; answer once")
-	// ErrTooMany is why nobody is asked about another call.
-	ErrTooMany = errors.New("too many calls wait for a person already")
+	ErrTooMany   = errors.New("too many calls wait for a person already") // so that nobody is asked about another
 )
 
 // Bounds of what is kept.
@@ -230,10 +229,7 @@ func (d *Desk) Decide(ctx context.Context, id, answer, by string) error {
 	case allows && r.Second && same(r.Principal, by):
 		return ErrSecond
 	}
-	data, err := json.Marshal(Decision{answer, by, time.Now().UTC()})
-	if err != nil {
-		return err
-	}
+	data, _ := json.Marshal(Decision{answer, by, time.Now().UTC()}) // which JSON has a form for
 	first, err := d.kept().add(ctx, id+decided, data)
 	if err == nil && !first {
 		err = ErrDecided
@@ -298,22 +294,20 @@ func (d *Desk) Seek(ctx context.Context, asked Request) (r Request, made bool, e
 	}
 	asked.ID, asked.Decision, asked.Used = NewID(), nil, false
 	data, err := json.Marshal(asked)
-	if err != nil {
-		return r, false, err
+	if err == nil {
+		_, err = d.kept().add(ctx, asked.ID, data)
 	}
-	_, err = d.kept().add(ctx, asked.ID, data)
 	return asked, true, err
 }
 
 // Refused returns the request of some that was decided with [Never] about what is asked; nil if there is none.
 func Refused(all []Request, asked Request) *Request {
-	i := slices.IndexFunc(all, func(r Request) bool {
-		return r.Decision != nil && r.Decision.Answer == Never && r.Principal == asked.Principal && r.Tool == asked.Tool && r.About == asked.About
-	})
-	if i < 0 {
-		return nil
+	for i, r := range all {
+		if r.Decision != nil && r.Decision.Answer == Never && r.Principal == asked.Principal && r.Tool == asked.Tool && r.About == asked.About {
+			return &all[i]
+		}
 	}
-	return &all[i]
+	return nil
 }
 
 // Await waits until a request is decided. The error is [ErrUnknown] if it is gone, or that of ctx.

@@ -25,8 +25,7 @@ type Settings struct {
 	Secrets []string // texts that must not appear in anything that leaves the server
 
 	Discovery Discovery
-	// StructuredContent says which half of results clients get: one of the forms, or "" for
-	// what fits the client.
+	// StructuredContent says which half of results clients get: one of the forms, or "" for what fits the client.
 	StructuredContent string
 	Directory         string // where relative paths in arguments begin, as people who are elsewhere are told; "" if that is not on this machine
 

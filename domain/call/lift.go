@@ -29,8 +29,7 @@ type Liftable interface {
 // maxLifts bounds how often a call is run again.
 const maxLifts = 8
 
-// lifting runs the handler, and again with what a person allows of what policy
-// refuses. Without a client that can be asked the refusal stays.
+// lifting runs the handler, and again with what a person allows of what policy refuses. If nobody can be asked, the refusal stays.
 func (c *Call) lifting(ctx context.Context, handle func(context.Context) (domain.ToolResult, error)) (domain.ToolResult, error) {
 	for range maxLifts {
 		result, err := handle(ctx)
@@ -61,8 +60,7 @@ func (c *Call) lifting(ctx context.Context, handle func(context.Context) (domain
 	return domain.Failure("denied", c.Name+" was not run: it needs too much that policy does not allow", "Do it in several smaller calls."), nil
 }
 
-// agree asks a person to let the call do what policy refuses, unless they have let the
-// session do it. The refusal is what the call is answered with if they do not.
+// agree asks a person to let the call do what policy refuses, unless they have let the session do it. The refusal is as that of consult.
 func (c *Call) agree(ctx context.Context, refused Liftable) (refusal *domain.ToolResult, err error) {
 	q := question{Call: c, refused: strings.Join(refused.Lifts(), ", "), session: c.Session.Lasts(), policy: refused.Policy()}
 	q.about = q.refused

@@ -16,8 +16,7 @@ import (
 	"github.com/toolserver/toolserver/wire/rawjson"
 )
 
-// This file puts questions about a call to a person. What they read is what
-// runs: all of it, with what cannot be seen spelled out.
+// This file puts questions about a call to a person. What they read is what runs: all of it, with what cannot be seen spelled out.
 
 // question is a question about a call.
 type question struct {
@@ -50,8 +49,7 @@ const (
 // maxQuestion bounds a question, in bytes: no person reads more before they agree.
 const maxQuestion = 64 << 10
 
-// consult asks a person to agree to the call, at the client or elsewhere. The refusal is what the call is
-// answered with if they do not.
+// consult asks a person to agree to the call, at the client or elsewhere. The refusal is what it is answered with if they do not.
 func (q *question) consult(ctx context.Context) (said Asked, refusal *domain.ToolResult, err error) {
 	text, args, refusal, err := q.text(ctx)
 	if err != nil || refusal != nil {

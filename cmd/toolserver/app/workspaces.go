@@ -161,10 +161,8 @@ func (ws *workspaces) make(w *workspace, p domain.Principal) error {
 func (ws *workspaces) open(w *workspace, p domain.Principal, cfg *config.Loaded, own []domain.Source) {
 	a := ws.app
 	settings := w.of.settings
-	settings.Tools, settings.Limits, settings.Directory = cfg.Tools, cfg.Limits, cfg.WorkingDirectory
-	if w.pod != nil {
-		settings.Directory = ""
-	}
+	settings.Tools, settings.Limits = cfg.Tools, cfg.Limits
+	settings.Directory = map[bool]string{true: cfg.WorkingDirectory}[w.pod == nil]
 	seen := ws.changes.Load()
 	w.registry.Apply(domain.Revision{Settings: &settings, Add: append(own, ws.mirrored()...)})
 	w.registry.OnChange(func(c domain.Change) {

@@ -11,8 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Size returns how many columns and lines a terminal has, or false if a stream is none on which can be drawn. One that does not know has the
-// usual ones.
+// Size returns how many columns and lines a terminal has, or the usual ones, and false if a stream is none that can be drawn on.
 func Size(stream any) (columns, lines int, ok bool) {
 	f, isFile := stream.(*os.File)
 	if !isFile {
