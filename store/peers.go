@@ -22,7 +22,6 @@ const (
 	maxDelay   = time.Minute   // a message that is older is not taken
 	maxServing = 1024          // messages at a time, some of which wait for jobs; more are dropped, and who asks is not answered
 	maxAnswers = 64            // to a question
-	everybody  = "ts:replicas"
 )
 
 // Peers are the other replicas, which this one tells and asks things. A server that is alone has none.
@@ -132,12 +131,17 @@ func (p *Peers) Address(ctx context.Context, name string) (address string, err e
 // Replicas returns how many replicas there are, as far as is known.
 func (p *Peers) Replicas() int { return int(p.others.Load()) + 1 }
 
+// channel returns where one replica is told something, or all if to is empty. Channels are those of all databases of a server, and other endpoints have others.
+func (p *Peers) channel(to string) string {
+	return fmt.Sprintf("ts:%d:replicas:%s", p.store.remote.option.SelectDB, to)
+}
+
 // listen takes in messages until the store is stopped.
 func (p *Peers) listen() {
 	s := p.store
 	for s.ctx.Err() == nil {
 		pause := probePause
-		err := s.remote.receive(s.ctx, []string{everybody, everybody + ":" + p.name}, p.take)
+		err := s.remote.receive(s.ctx, []string{p.channel(""), p.channel(p.name)}, p.take)
 		if _, refused := valkey.IsValkeyErr(err); refused && s.Changed != nil { // others cannot tell this one anything: no probe finds that
 			s.Changed(fmt.Errorf("messages of other replicas are not received: %w", err))
 			pause = maxDelay
@@ -215,17 +219,14 @@ func (p *Peers) send(ctx context.Context, to string, m message) (received int) {
 	if err != nil {
 		return 0
 	}
-	channel, own := everybody, 1
-	if to != "" {
-		channel, own = everybody+":"+to, 0
-	}
 	sealed := s.Keys().SealBytes(sealedMessage, plain)
 	_ = s.try(ctx, slow, func(ctx context.Context) error {
-		n, err := s.remote.publish(ctx, channel, sealed)
-		received = max(0, int(n)-own)
+		n, err := s.remote.publish(ctx, p.channel(to), sealed)
+		received = int(n)
 		return err
 	})
 	if to == "" {
+		received = max(0, received-1) // without this one
 		p.others.Store(int32(received))
 	}
 	return received
