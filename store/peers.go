@@ -138,17 +138,16 @@ func (p *Peers) channel(to string) string {
 
 // listen takes in messages until the store is stopped.
 func (p *Peers) listen() {
-	s := p.store
+	s, said := p.store, ""
 	for s.ctx.Err() == nil {
-		pause := probePause
 		err := s.remote.receive(s.ctx, []string{p.channel(""), p.channel(p.name)}, p.take)
-		if _, refused := valkey.IsValkeyErr(err); refused && s.Changed != nil { // others cannot tell this one anything: no probe finds that
+		if _, refused := valkey.IsValkeyErr(err); refused && said != err.Error() && s.Changed != nil { // others cannot tell this one anything: no probe finds that
+			said = err.Error()
 			s.Changed(fmt.Errorf("messages of other replicas are not received: %w", err))
-			pause = maxDelay
 		}
 		select {
 		case <-s.ctx.Done():
-		case <-time.After(pause):
+		case <-time.After(probePause):
 		}
 	}
 }

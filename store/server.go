@@ -105,21 +105,21 @@ func (v *server) connected() (valkey.Client, error) {
 	return nil, errors.New("it was not reached yet")
 }
 
-// probe reports whether the server answers in time.
+// probe reports whether the server takes in time what is asked of it: one that answers may still refuse to run the script, or to write.
 func (v *server) probe(ctx context.Context, limit time.Duration) error {
-	c, err := v.connected()
-	if err != nil {
-		if c, err = valkey.NewClient(v.option); err != nil {
+	if v.client.Load() == nil {
+		c, err := valkey.NewClient(v.option)
+		if err != nil {
 			return err
 		}
 		if !v.client.CompareAndSwap(nil, &c) {
 			c.Close()
-			c = *v.client.Load()
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return c.Do(ctx, c.B().Ping().Build()).Error()
+	_, _, _, err := v.take(ctx, "ts:probe", 1_000_000, 1) // which always writes
+	return err
 }
 
 // local returns the address from which this machine reaches the server: there, others that reach the server reach this machine, too.
