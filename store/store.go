@@ -325,7 +325,7 @@ func (s *Store) Put(ctx context.Context, owner, name string, value []byte, ttl t
 	return s.try(ctx, limit, func(ctx context.Context) error { return s.remote.put(ctx, k, sealed, ttl) })
 }
 
-// Get returns a value that a replica has put; nil if there is none.
+// Get returns a value that a replica has put; nil if there is none that this one can open.
 func (s *Store) Get(ctx context.Context, owner, name string) (value []byte, err error) {
 	if !s.Shared() {
 		return nil, nil
@@ -335,10 +335,10 @@ func (s *Store) Get(ctx context.Context, owner, name string) (value []byte, err 
 		value, err = s.remote.get(ctx, k)
 		return err
 	})
-	if value == nil || err != nil {
-		return nil, err
+	if value != nil {
+		value, _ = s.Keys().OpenBytes(k, value) // what was sealed with a key that is gone is gone, too
 	}
-	return s.Keys().OpenBytes(k, value)
+	return value, err
 }
 
 // Add adds to a number of an owner and returns the sum of all replicas. Ok is false for a server that is alone, or if the sum is not known.

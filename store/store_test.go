@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/toolserver/toolserver/keyring"
 )
 
 // TestMemory has a server that is alone count and remember by itself.
@@ -94,6 +96,27 @@ func TestUnreachable(t *testing.T) {
 			t.Error(err)
 		}
 		stop()
+	}
+}
+
+// TestOtherKeys has it said, after a while, that there is a replica with other keys.
+func TestOtherKeys(t *testing.T) {
+	s, told := New(), ""
+	s.differ = map[string]difference{}
+	s.Version, s.Differs = func() string { return "1" }, func(replica, _ string) { told += replica }
+	message := string(keyring.Own().SealBytes(sealedMessage, []byte("{}")))
+	s.take(message)
+	if told != "" {
+		t.Errorf("told at once of %q", told)
+	}
+	for replica, d := range s.differ {
+		d.since = d.since.Add(-2 * maxDelay)
+		s.differ[replica] = d
+	}
+	s.take(message)
+	s.take(message)
+	if told != "one with other server.keys" {
+		t.Errorf("told of %q", told)
 	}
 }
 
