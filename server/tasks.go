@@ -210,17 +210,20 @@ func (t *liveTask) take(answers map[string]json.RawMessage) error {
 // forwardTime is how long the replica that goes on with a task may take to take something in.
 const forwardTime = 2 * time.Second
 
-// forward has the replica that goes on with a task take in what its client says.
+// forward has the replica that goes on with a task take in what its client says, if there is one.
 func (ts *tasks) forward(ctx context.Context, t *task.Task, answers map[string]json.RawMessage) error {
-	if t.Replica == "" {
-		return errForeign
+	switch {
+	case !t.Foreign:
+		return nil
+	case t.Replica == "":
+		return invalidParams("another process of this server goes on with the task, and only that can change it")
 	}
 	ctx, cancel := context.WithTimeout(ctx, forwardTime)
 	defer cancel()
 	got := ts.server.exec.Store.Ask(ctx, t.Replica, taskMessage, jsonrpc.AppendValue(nil, taskElsewhere{ID: t.ID, Owner: t.Owner, Answers: answers}))
 	switch {
 	case len(got) == 0:
-		return store.ErrUnavailable
+		return &domain.Error{Code: domain.CodeBusy, Message: "the replica of this server that goes on with the task does not answer; try again in a few seconds"}
 	case len(got[0]) > 0:
 		return invalidParams(string(got[0]))
 	}
@@ -520,15 +523,10 @@ func (x *exchange) onTask() (reply, error) {
 	return func(b []byte) []byte { return x.encoder().end(x.server.appendTask(append(b, '{'), &t.State), nil) }, nil
 }
 
-var errForeign = errors.New("another process of this server goes on with the task, and only that can change it")
-
 // taskError returns the error of a request about a task as the client gets it.
 func taskError(err error) error {
-	invalid, isInvalid := errors.AsType[*jsonrpc.Error](err)
 	switch {
-	case isInvalid:
-		return invalid
-	case errors.Is(err, task.ErrUnknown) || err == errForeign:
+	case errors.Is(err, task.ErrUnknown):
 		return invalidParams(err.Error())
 	case errors.Is(err, store.ErrUnavailable):
 		return &domain.Error{Code: domain.CodeBusy, Message: store.ErrUnavailable.Error(), Err: err}
@@ -545,11 +543,11 @@ func (x *exchange) acknowledge(ts *tasks, owner, id string) (reply, error) {
 	}
 	if t := ts.find(owner, id); t == nil {
 		other, err := ts.store.Get(owner, id)
-		if err == nil && other.Foreign {
-			err = ts.forward(x.ctx, &other, given)
-		}
 		if err != nil {
 			return nil, taskError(err)
+		}
+		if err := ts.forward(x.ctx, &other, given); err != nil {
+			return nil, err
 		}
 	} else if err := t.take(given); err != nil {
 		return nil, err
