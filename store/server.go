@@ -50,11 +50,11 @@ func (o Settings) parse() (valkey.ClientOption, error) {
 	option, err := valkey.ParseURL(o.URL)
 	switch {
 	case err != nil:
-		return option, errors.New(strings.TrimPrefix(err.Error(), "valkey: "))
+		return option, errors.New("it is not the address of a store") // and may have a password, which errors of parsing quote
 	case o.Password != "":
 		text, err := os.ReadFile(o.Password)
 		if err != nil {
-			return option, err
+			return option, fmt.Errorf("password_file: %w", err)
 		}
 		option.Password = strings.TrimSpace(string(text))
 	}
@@ -63,7 +63,7 @@ func (o Settings) parse() (valkey.ClientOption, error) {
 			return option, errors.New("ca_file is for addresses with rediss://")
 		}
 		if option.TLSConfig.RootCAs, err = osfile.Authorities(o.CA); err != nil {
-			return option, err
+			return option, fmt.Errorf("ca_file: %w", err)
 		}
 	}
 	if option.TLSConfig != nil {
@@ -92,7 +92,7 @@ func CheckURL(text string) error {
 		return nil
 	}
 	if _, err := (Settings{URL: text}).parse(); err != nil {
-		return fmt.Errorf("%w; write redis://HOST:PORT, or rediss://USER@HOST:PORT/0 with TLS", err)
+		return fmt.Errorf("%w; write redis://HOST:PORT, or rediss://USER@HOST:PORT/0 with TLS, and passwords in password_file", err)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -135,13 +136,14 @@ func TestMarksBounded(t *testing.T) {
 	}
 }
 
-// TestCheckURL names what is wrong with addresses.
+// TestCheckURL names what is wrong with addresses, and no password in them.
 func TestCheckURL(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"": true, "redis://h": true, "redis://h:1/2": true, "rediss://u@h:6379/0": true, "valkey://h": true, "unix:///run/valkey.sock": true,
 		"http://h": false, "h:6379": false, "redis://h/x": false, "redis://h/1/2": false,
+		"redis://u:secret@h:x": false, "redis://:sec/ret@h": false, "redis://:1/secret@h": false, "redis://u:%secret@h": false,
 	} {
-		if err := CheckURL(text); (err == nil) != ok {
+		if err := CheckURL(text); (err == nil) != ok || err != nil && strings.Contains(err.Error(), "sec") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
