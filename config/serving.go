@@ -67,8 +67,8 @@ func Keys(l *Loaded) (*keyring.Ring, error) {
 	var keys []keyring.Key
 	for i, k := range l.Server.Keys {
 		at := fmt.Sprintf("server.keys[%d]", i)
-		if slices.ContainsFunc(keys, func(before keyring.Key) bool { return before.ID == k.ID }) {
-			return nil, l.Mistake(at+".id", "there is another key of the name %s", k.ID)
+		if k.ID == "" || slices.ContainsFunc(keys, func(before keyring.Key) bool { return before.ID == k.ID }) {
+			return nil, l.Mistake(at+".id", "each key needs a name that no other has, not %q", k.ID)
 		}
 		secret, err := os.ReadFile(k.File)
 		if err == nil {

@@ -164,6 +164,31 @@ func TestOwnFiles(t *testing.T) {
 	}
 }
 
+// TestKeys names keys that cannot be used.
+func TestKeys(t *testing.T) {
+	dir := t.TempDir()
+	for name, secret := range map[string]string{"k": strings.Repeat("k", 32), "short": "k"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(secret), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for keys, want := range map[string]string{
+		"{id: a, file: k}, {id: b, file: k}": "",
+		"{id: a, file: k}, {id: a, file: k}": `server.keys[1].id: each key needs a name that no other has, not "a"`,
+		"{file: k}":                          `server.keys[0].id: each key needs a name`,
+		"{id: a, file: short}":               "server.keys[0].file: the key has 1 bytes",
+		"{id: a, file: none}":                "server.keys[0].file: ",
+	} {
+		l, err := load(t, "server: {keys: ["+strings.ReplaceAll(keys, "file: ", "file: "+filepath.ToSlash(dir)+"/")+"]}\n")
+		if err == nil {
+			_, err = config.Keys(l)
+		}
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v; want %q", keys, err, want)
+		}
+	}
+}
+
 // TestApprovals has settings of approvals that have no effect, or cannot be obeyed.
 func TestApprovals(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
