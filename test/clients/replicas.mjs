@@ -42,6 +42,13 @@ async function redis(port) {
   return store;
 }
 
+// command has the store on a port execute one, and returns what it answers.
+async function command(port, ...args) {
+  const client = launch('redis-cli', ['-p', port, ...args]);
+  await client.exited;
+  return client.said();
+}
+
 // slowly passes what is said to a port on after a while, which can be changed. It does so in a thread of its own: this one is busy with clients.
 async function slowly(port) {
   const link = new Worker(new URL('link.mjs', import.meta.url), { workerData: port });
@@ -422,6 +429,74 @@ group('the store goes away', async (g) => {
     await link.stop();
     await store.stop();
   }
+});
+
+group('the store is not all theirs, and is emptied', async (g) => {
+  const port = await freePort();
+  const store = await redis(port);
+  const rights = /needs `([^`]+)` on `([^`]+)` and `([^`]+)`/.exec(await readFile(new URL('../../docs/scale.md', import.meta.url), 'utf8')).slice(1).join(' ').split(' ');
+  const user = (...more) => command(port, 'acl', 'setuser', 'toolserver', 'reset', 'on', '>pw', ...rights, ...more);
+  await user();
+  const more = { store: { url: `redis://toolserver:pw@127.0.0.1:${port}/1` }, limits: { rate_per_minute: 6000 } };
+  const c = await Cluster.start('nginx', 2, { store: port, settings: { more } });
+  const other = await Cluster.start('nginx', 1, { store: port, settings: { server: { keys: [{ id: 'k2', file: join(c.world.root, 'k2.key') }] } } });
+  g.diagnose = () => c.log();
+  const at = (i) => `http://127.0.0.1:${c.ports[i]}/mcp`;
+  await g.test('the rights that docs/scale.md names are enough, and what is missing is said', async () => {
+    for (let i = 0; i < 10; i++) assert.ok((await send(c.url, 'tools/call', { name: 'read_file', arguments: { path: 'notes.txt' } })).result);
+    assert.doesNotMatch(await command(port, 'acl', 'log'), /\n(?!cluster)[a-z:|-]+\nusername\ntoolserver/);
+    const check = async () => { const run = launch(binary, ['check', '--config', c.world.config], { cwd: c.world.work, env: c.world.env }); await run.exited; return run.said(); };
+    assert.match(await check(), /ok +store /);
+    await user('-time');
+    assert.match(await check(), /fail +store .*can't run this command/);
+    await user();
+  });
+  await g.test('another endpoint in another database keeps nobody waiting', async () => {
+    const began = Date.now();
+    const session = await clients.v1(c.url);
+    for (let i = 0; i < 4; i++) assert.match(await says(session, 'read_file', { path: 'notes.txt' }), /alpha/);
+    assert.ok(Date.now() - began < 900, `it took ${Date.now() - began} ms`);
+    await session.close();
+  });
+  await g.test('a job that runs is known again after the store was emptied', async () => {
+    const begun = await send(at(0), 'tools/call', { name: 'bash', arguments: { command: 'sleep 300', background: true } }, {});
+    const job = /job ([a-z0-9-]+) started/.exec(textOf(begun.result))[1];
+    await command(port, 'flushall');
+    await until(10_000, 'it is listed', async () => textOf((await send(at(1), 'tools/call', { name: 'bash_jobs', arguments: { action: 'list' } }, {})).result).includes(job));
+    assert.match(textOf((await send(at(1), 'tools/call', { name: 'bash_jobs', arguments: { action: 'stop', job } }, {})).result), /stopped/);
+  });
+  await g.test('one that may not be written to is said once to be out of reach', async () => {
+    const before = c.replicas.map((r) => r.said().length);
+    await command(port, 'replicaof', '127.0.0.1', '1');
+    for (let i = 0; i < 30; i++) {
+      assert.ok((await send(c.url, 'tools/call', { name: 'bash', arguments: { command: 'seq 1 20000' } })).result);
+      await new Promise((done) => setTimeout(done, 100));
+    }
+    await command(port, 'replicaof', 'no', 'one');
+    const since = (i) => c.replicas[i].said().slice(before[i]);
+    for (const i of [0, 1]) await until(10_000, 'it is reached again', () => /can be reached again/.test(since(i)));
+    for (const i of [0, 1]) assert.equal(since(i).split('share cannot be reached\t').length, 2, since(i));
+  });
+  await g.test('messages are received again once they may be', async () => {
+    await user('resetchannels');
+    await command(port, 'client', 'kill', 'type', 'pubsub');
+    await until(10_000, 'it is said', () => c.replicas.every((r) => /messages of other replicas are not received/.test(r.said())));
+    await user();
+    const begun = await send(at(0), 'tools/call', { name: 'bash', arguments: { command: 'sleep 300', background: true } }, {});
+    const job = /job ([a-z0-9-]+) started/.exec(textOf(begun.result))[1];
+    await until(10_000, 'it is stopped', async () => /stopped/.test(textOf((await send(at(1), 'tools/call', { name: 'bash_jobs', arguments: { action: 'stop', job } }, {})).result)));
+  });
+  await g.test('a replica that does not answer is said not to', async () => {
+    const { result: { taskId } } = await send(at(0), 'tools/call', { name: 'bash', arguments: { command: 'sleep 300', background: true } });
+    c.replicas[0].child.kill('SIGSTOP');
+    const { error } = await send(at(1), 'tasks/cancel', { taskId });
+    c.replicas[0].child.kill('SIGCONT');
+    assert.match(error.message, /the replica of this server that goes on with the task does not answer/);
+    await until(10_000, 'it is cancelled', async () => (await send(at(1), 'tasks/get', { taskId })).result.status === 'cancelled');
+  });
+  await other.stop();
+  await c.stop();
+  await store.stop();
 });
 
 group('keys are changed', async (g) => {

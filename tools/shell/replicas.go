@@ -26,7 +26,7 @@ const (
 	askTime     = 2 * time.Second // for an answer, besides what it is asked to wait
 )
 
-// shareJobs notes in the store which jobs of a session this replica has, and again when one has ended that has just begun.
+// shareJobs notes in the store which jobs of a session this replica has, and again while one runs that has just begun, as the store may lose it.
 func shareJobs(ctx context.Context, session string, jobs *sandbox.Jobs, begun *runner.Job) error {
 	st := call.StoreOf(ctx)
 	if !st.Shared() {
@@ -37,15 +37,17 @@ func shareJobs(ctx context.Context, session string, jobs *sandbox.Jobs, begun *r
 		for _, j := range jobs.Of(session) {
 			entries = append(entries, entryOf(j))
 		}
-		b, err := json.Marshal(entries)
-		if err != nil {
-			return err
-		}
-		return st.PutField(context.WithoutCancel(ctx), session, jobsSet, b, runner.DefaultMaxAge)
+		b, _ := json.Marshal(entries) // nothing of it can fail
+		return st.PutField(ctx, session, jobsSet, b, runner.DefaultMaxAge)
 	}
 	go func() {
-		<-begun.Done()
-		_ = note() // whoever looks asks, unless this replica is gone by then
+		for running := true; running; _ = note() { // whoever looks asks, unless this replica is gone by then
+			select {
+			case <-begun.Done():
+				running = false
+			case <-time.After(5 * time.Second):
+			}
+		}
 	}()
 	return note()
 }
@@ -105,10 +107,7 @@ type jobsAnswer struct {
 
 // askJobs asks a replica; nil if it does not answer.
 func askJobs(ctx context.Context, replica string, q jobsQuestion) *jobsAnswer {
-	body, err := json.Marshal(q)
-	if err != nil {
-		return nil
-	}
+	body, _ := json.Marshal(q) // as above
 	ctx, cancel := context.WithTimeout(ctx, askTime+time.Duration(q.Input.Wait)*time.Second)
 	defer cancel()
 	answers := call.StoreOf(ctx).Ask(ctx, replica, jobsMessage, body)
