@@ -385,8 +385,8 @@ func TestPods(t *testing.T) {
 				lacking := *p
 				lacking.spec.SecurityContext = p.spec.SecurityContext.DeepCopy()
 				lacking.spec.SecurityContext.SeccompProfile.Type = corev1.SeccompProfileTypeRuntimeDefault
-				if log, err := lacking.init(p.spec.InitContainers[0]); err == nil || !strings.Contains(log, "this machine cannot enforce the policy") {
-					t.Errorf("check on a node without namespaces: %v: %s", err, log)
+				if log, err := lacking.init(p.spec.Containers[0]); err == nil || !strings.Contains(log, "this machine cannot enforce the policy") {
+					t.Errorf("a server on a node without namespaces: %v: %s", err, log)
 				}
 			}
 
