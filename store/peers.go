@@ -210,12 +210,12 @@ func (p *Peers) heard(replica, version string) {
 	p.differ[replica] = d
 }
 
-// send sends a message to one replica, or to all others if to is empty, and returns how many of them got it.
+// send sends a message that is not too long to one replica, or to all others if to is empty, and returns how many of them got it.
 func (p *Peers) send(ctx context.Context, to string, m message) (received int) {
 	s := p.store
 	m.From, m.At = p.name, time.Now()
 	plain, err := json.Marshal(m)
-	if err != nil {
+	if err != nil || len(plain) > MaxValue { // of which a few have servers end the connections of all who receive them
 		return 0
 	}
 	sealed := s.Keys().SealBytes(sealedMessage, plain)

@@ -494,6 +494,16 @@ group('the store is not all theirs, and is emptied', async (g) => {
     assert.match(error.message, /the replica of this server that goes on with the task does not answer/);
     await until(10_000, 'it is cancelled', async () => (await send(at(1), 'tasks/get', { taskId })).result.status === 'cancelled');
   });
+  await g.test('long answers of a client do not end the connections of replicas', async () => {
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+    const post = (url, message) => fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', ...message }) });
+    const begun = await post(at(0), { id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: { sampling: {} }, clientInfo: { name: 'raw', version: '1' } } });
+    headers['mcp-session-id'] = begun.headers.get('mcp-session-id');
+    await begun.text();
+    await Promise.all([0, 1].map((i) => post(at(i), { id: 'none', result: { text: 'x'.repeat(30_000_000) } })));
+    await command(port, 'ping');
+    assert.doesNotMatch(store.said(), /overcoming of output buffer limits/);
+  });
   await other.stop();
   await c.stop();
   await store.stop();
