@@ -88,7 +88,7 @@ func (p *Peers) beat() {
 	s := p.store
 	at := net.JoinHostPort(s.remote.local(s.ctx), strconv.Itoa(p.port))
 	sealed := s.Keys().SealBytes(sealedAddress, []byte(at))
-	if s.try(s.ctx, slow, func(ctx context.Context) error { return s.remote.put(ctx, alive(p.name), sealed, goneAfter) }) != nil {
+	if s.try(s.ctx, slow, func(ctx context.Context, c client) error { return c.put(ctx, alive(p.name), sealed, goneAfter) }) != nil {
 		return
 	}
 	version := ""
@@ -116,8 +116,8 @@ func (p *Peers) Address(ctx context.Context, name string) (address string, err e
 	if !p.store.Shared() {
 		return "", nil
 	}
-	err = p.store.try(ctx, slow, func(ctx context.Context) (err error) {
-		sealed, err = p.store.remote.get(ctx, alive(name))
+	err = p.store.try(ctx, slow, func(ctx context.Context, c client) (err error) {
+		sealed, err = c.get(ctx, alive(name))
 		return err
 	})
 	plain, _ := p.store.Keys().OpenBytes(sealedAddress, sealed) // one of other keys is not reached
@@ -219,8 +219,8 @@ func (p *Peers) send(ctx context.Context, to string, m message) (received int) {
 		return 0
 	}
 	sealed := s.Keys().SealBytes(sealedMessage, plain)
-	_ = s.try(ctx, slow, func(ctx context.Context) error {
-		n, err := s.remote.publish(ctx, p.channel(to), sealed)
+	_ = s.try(ctx, slow, func(ctx context.Context, c client) error {
+		n, err := c.publish(ctx, p.channel(to), sealed)
 		received = int(n)
 		return err
 	})

@@ -97,12 +97,18 @@ func CheckURL(text string) error {
 	return nil
 }
 
+// client asks a server that was reached.
+type client struct {
+	valkey.Client
+	bucket *valkey.Lua
+}
+
 // connected returns the client, which is made when the server can be reached.
-func (v *server) connected() (valkey.Client, error) {
+func (v *server) connected() (client, error) {
 	if c := v.client.Load(); c != nil {
-		return *c, nil
+		return client{*c, v.bucket}, nil
 	}
-	return nil, errors.New("it was not reached yet")
+	return client{}, errors.New("it was not reached yet")
 }
 
 // probe reports whether the server takes in time what is asked of it: one that answers may still refuse to run the script, or to write.
@@ -118,7 +124,7 @@ func (v *server) probe(ctx context.Context, limit time.Duration) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_, _, _, err := v.take(ctx, "ts:probe", 1_000_000, 1) // which always writes
+	_, _, _, err := client{*v.client.Load(), v.bucket}.take(ctx, "ts:probe", 1_000_000, 1) // which always writes
 	return err
 }
 
@@ -141,12 +147,8 @@ func (v *server) close() {
 
 // take takes up to n of what a bucket has, which holds limit and is filled again in a minute. It returns how many that were, how many are left and, if it
 // was none, when there will be one.
-func (v *server) take(ctx context.Context, key string, limit, n int) (got, left int, wait time.Duration, err error) {
-	c, err := v.connected()
-	if err != nil {
-		return 0, 0, 0, err
-	}
-	answer, err := v.bucket.Exec(ctx, c, []string{key}, []string{strconv.Itoa(limit), strconv.Itoa(n)}).AsIntSlice()
+func (c client) take(ctx context.Context, key string, limit, n int) (got, left int, wait time.Duration, err error) {
+	answer, err := c.bucket.Exec(ctx, c.Client, []string{key}, []string{strconv.Itoa(limit), strconv.Itoa(n)}).AsIntSlice()
 	if err == nil && len(answer) != 3 {
 		err = fmt.Errorf("the script returned %v", answer)
 	}
@@ -156,21 +158,13 @@ func (v *server) take(ctx context.Context, key string, limit, n int) (got, left 
 	return int(answer[0]), int(answer[1]), time.Duration(answer[2]) * time.Microsecond, nil
 }
 
-func (v *server) put(ctx context.Context, key string, value []byte, ttl time.Duration) error {
-	c, err := v.connected()
-	if err != nil {
-		return err
-	}
+func (c client) put(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	return c.Do(ctx, c.B().Set().Key(key).Value(valkey.BinaryString(value)).Px(ttl).Build()).Error()
 }
 
 // once puts a key that there was not, and reports whether that was so.
-func (v *server) once(ctx context.Context, key string, ttl time.Duration) (bool, error) {
-	c, err := v.connected()
-	if err != nil {
-		return false, err
-	}
-	err = c.Do(ctx, c.B().Set().Key(key).Value("").Nx().Px(ttl).Build()).Error()
+func (c client) once(ctx context.Context, key string, ttl time.Duration) (bool, error) {
+	err := c.Do(ctx, c.B().Set().Key(key).Value("").Nx().Px(ttl).Build()).Error()
 	if valkey.IsValkeyNil(err) {
 		return false, nil
 	}
@@ -178,11 +172,7 @@ func (v *server) once(ctx context.Context, key string, ttl time.Duration) (bool,
 }
 
 // get returns nil if there is no value.
-func (v *server) get(ctx context.Context, key string) ([]byte, error) {
-	c, err := v.connected()
-	if err != nil {
-		return nil, err
-	}
+func (c client) get(ctx context.Context, key string) ([]byte, error) {
 	b, err := c.Do(ctx, c.B().Get().Key(key).Build()).AsBytes()
 	switch {
 	case valkey.IsValkeyNil(err):
@@ -194,41 +184,25 @@ func (v *server) get(ctx context.Context, key string) ([]byte, error) {
 }
 
 // add adds to a number, which is gone some time after the last addition, and returns the sum.
-func (v *server) add(ctx context.Context, key string, n int64, ttl time.Duration) (int64, error) {
-	c, err := v.connected()
-	if err != nil {
-		return 0, err
-	}
+func (c client) add(ctx context.Context, key string, n int64, ttl time.Duration) (int64, error) {
 	answers := c.DoMulti(ctx, c.B().Incrby().Key(key).Increment(n).Build(), c.B().Pexpire().Key(key).Milliseconds(ttl.Milliseconds()).Build())
 	return answers[0].AsInt64()
 }
 
 // putField puts one value of a set, which is gone some time after the last was put.
-func (v *server) putField(ctx context.Context, key, field string, value []byte, ttl time.Duration) error {
-	c, err := v.connected()
-	if err != nil {
-		return err
-	}
+func (c client) putField(ctx context.Context, key, field string, value []byte, ttl time.Duration) error {
 	answers := c.DoMulti(ctx, c.B().Hset().Key(key).FieldValue().FieldValue(field, valkey.BinaryString(value)).Build(),
 		c.B().Pexpire().Key(key).Milliseconds(ttl.Milliseconds()).Build())
 	return errors.Join(answers[0].Error(), answers[1].Error())
 }
 
 // fields returns the values of a set.
-func (v *server) fields(ctx context.Context, key string) (map[string]string, error) {
-	c, err := v.connected()
-	if err != nil {
-		return nil, err
-	}
+func (c client) fields(ctx context.Context, key string) (map[string]string, error) {
 	return c.Do(ctx, c.B().Hgetall().Key(key).Build()).AsStrMap()
 }
 
 // addField puts a value into a set that has none of that name, and reports whether that was so. The set is gone some time after the last.
-func (v *server) addField(ctx context.Context, key, field string, value []byte, ttl time.Duration) (first bool, err error) {
-	c, err := v.connected()
-	if err != nil {
-		return false, err
-	}
+func (c client) addField(ctx context.Context, key, field string, value []byte, ttl time.Duration) (first bool, err error) {
 	answers := c.DoMulti(ctx, c.B().Hsetnx().Key(key).Field(field).Value(valkey.BinaryString(value)).Build(),
 		c.B().Pexpire().Key(key).Milliseconds(ttl.Milliseconds()).Build())
 	first, err = answers[0].AsBool()
@@ -236,11 +210,7 @@ func (v *server) addField(ctx context.Context, key, field string, value []byte, 
 }
 
 // field returns a value of a set, nil if there is none.
-func (v *server) field(ctx context.Context, key, field string) ([]byte, error) {
-	c, err := v.connected()
-	if err != nil {
-		return nil, err
-	}
+func (c client) field(ctx context.Context, key, field string) ([]byte, error) {
 	b, err := c.Do(ctx, c.B().Hget().Key(key).Field(field).Build()).AsBytes()
 	if valkey.IsValkeyNil(err) {
 		return nil, nil
@@ -249,20 +219,12 @@ func (v *server) field(ctx context.Context, key, field string) ([]byte, error) {
 }
 
 // removeFields removes values of a set.
-func (v *server) removeFields(ctx context.Context, key string, fields []string) error {
-	c, err := v.connected()
-	if err != nil {
-		return err
-	}
+func (c client) removeFields(ctx context.Context, key string, fields []string) error {
 	return c.Do(ctx, c.B().Hdel().Key(key).Field(fields...).Build()).Error()
 }
 
 // publish sends a message to whoever receives a channel, and returns how many that are.
-func (v *server) publish(ctx context.Context, channel string, message []byte) (int64, error) {
-	c, err := v.connected()
-	if err != nil {
-		return 0, err
-	}
+func (c client) publish(ctx context.Context, channel string, message []byte) (int64, error) {
 	return c.Do(ctx, c.B().Publish().Channel(channel).Message(valkey.BinaryString(message)).Build()).AsInt64()
 }
 

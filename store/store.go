@@ -175,7 +175,7 @@ func (s *Store) Start(settings Settings, name string, port int) (stop func(), er
 		}
 	})
 	return func() {
-		_ = s.try(context.Background(), quick, func(ctx context.Context) error { return s.remote.put(ctx, alive(s.name), nil, time.Millisecond) })
+		_ = s.try(context.Background(), quick, func(ctx context.Context, c client) error { return c.put(ctx, alive(s.name), nil, time.Millisecond) })
 		leave()
 	}, nil
 }
@@ -203,7 +203,7 @@ func (s *Store) Join(settings Settings) (leave func(), err error) {
 }
 
 // try does something with the server of the store, within a time. It returns [ErrUnavailable] without asking while that is down.
-func (s *Store) try(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
+func (s *Store) try(ctx context.Context, limit time.Duration, do func(context.Context, client) error) error {
 	if s.down.Load() {
 		return ErrUnavailable
 	}
@@ -213,7 +213,10 @@ func (s *Store) try(ctx context.Context, limit time.Duration, do func(context.Co
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit) // a client that leaves says nothing of the store
 	defer cancel()
 	begun := time.Now()
-	err := do(ctx)
+	c, err := s.remote.connected()
+	if err == nil {
+		err = do(ctx, c)
+	}
 	if s.Asked != nil {
 		s.Asked(time.Since(begun), err)
 	}
@@ -270,8 +273,8 @@ func (s *Store) falls(err error) bool { return err != nil && s.settings.OnFailur
 // Once reports whether nobody has asked for the same name of an owner before, for a time. It is how something that may be done once is done once.
 func (s *Store) Once(ctx context.Context, owner, name string, ttl time.Duration) (first bool, err error) {
 	if s.Shared() {
-		err = s.try(ctx, quick, func(ctx context.Context) (err error) {
-			first, err = s.remote.once(ctx, key(owner, name), ttl)
+		err = s.try(ctx, quick, func(ctx context.Context, c client) (err error) {
+			first, err = c.once(ctx, key(owner, name), ttl)
 			return err
 		})
 		if !s.falls(err) {
@@ -285,8 +288,8 @@ func (s *Store) Once(ctx context.Context, owner, name string, ttl time.Duration)
 func (s *Store) Mark(ctx context.Context, owner, name string, ttl time.Duration) {
 	k, now := key(owner, name), time.Now()
 	if s.Shared() {
-		_ = s.try(ctx, quick, func(ctx context.Context) error {
-			return s.remote.put(ctx, k, now.AppendFormat(nil, time.RFC3339Nano), ttl)
+		_ = s.try(ctx, quick, func(ctx context.Context, c client) error {
+			return c.put(ctx, k, now.AppendFormat(nil, time.RFC3339Nano), ttl)
 		}) // the log says so
 	}
 	s.memory.mark(k, ttl)
@@ -298,8 +301,8 @@ func (s *Store) Marked(ctx context.Context, owner, name string) (at time.Time, e
 	if at = s.memory.marked(k); !at.IsZero() || !s.Shared() {
 		return at, nil
 	}
-	err = s.try(ctx, quick, func(ctx context.Context) error {
-		v, err := s.remote.get(ctx, k)
+	err = s.try(ctx, quick, func(ctx context.Context, c client) error {
+		v, err := c.get(ctx, k)
 		at, _ = time.Parse(time.RFC3339Nano, string(v))
 		return err
 	})
@@ -322,7 +325,7 @@ func (s *Store) Put(ctx context.Context, owner, name string, value []byte, ttl t
 		limit = slow
 	}
 	sealed := s.Keys().SealBytes(k, value)
-	return s.try(ctx, limit, func(ctx context.Context) error { return s.remote.put(ctx, k, sealed, ttl) })
+	return s.try(ctx, limit, func(ctx context.Context, c client) error { return c.put(ctx, k, sealed, ttl) })
 }
 
 // Get returns a value that a replica has put; nil if there is none that this one can open.
@@ -331,8 +334,8 @@ func (s *Store) Get(ctx context.Context, owner, name string) (value []byte, err 
 		return nil, nil
 	}
 	k := key(owner, name)
-	err = s.try(ctx, slow, func(ctx context.Context) (err error) {
-		value, err = s.remote.get(ctx, k)
+	err = s.try(ctx, slow, func(ctx context.Context, c client) (err error) {
+		value, err = c.get(ctx, k)
 		return err
 	})
 	if value != nil {
@@ -346,8 +349,8 @@ func (s *Store) Add(ctx context.Context, owner, name string, n int64, ttl time.D
 	if !s.Shared() {
 		return 0, false
 	}
-	err := s.try(ctx, slow, func(ctx context.Context) (err error) {
-		sum, err = s.remote.add(ctx, key(owner, name), n, ttl)
+	err := s.try(ctx, slow, func(ctx context.Context, c client) (err error) {
+		sum, err = c.add(ctx, key(owner, name), n, ttl)
 		return err
 	})
 	return sum, err == nil
@@ -393,8 +396,8 @@ func (s *Store) Take(ctx context.Context, owner string, limit int, now time.Time
 	case now.Before(l.refused):
 		return l.refused.Sub(now), nil
 	}
-	err = s.try(ctx, quick, func(ctx context.Context) error {
-		got, left, wait, err := s.remote.take(ctx, key(owner, "rate"), limit, leased(limit))
+	err = s.try(ctx, quick, func(ctx context.Context, c client) error {
+		got, left, wait, err := c.take(ctx, key(owner, "rate"), limit, leased(limit))
 		if l.left = left; err == nil && got == 0 {
 			l.refused = now.Add(wait)
 		}
@@ -431,7 +434,7 @@ func (s *Store) PutField(ctx context.Context, owner, set string, value []byte, t
 	}
 	k := key(owner, set)
 	sealed := s.Keys().SealBytes(k+s.name, value)
-	return s.try(ctx, quick, func(ctx context.Context) error { return s.remote.putField(ctx, k, s.name, sealed, ttl) })
+	return s.try(ctx, quick, func(ctx context.Context, c client) error { return c.putField(ctx, k, s.name, sealed, ttl) })
 }
 
 // Fields returns the values of a set, by replica. Those that cannot be opened are left out.
@@ -440,8 +443,8 @@ func (s *Store) Fields(ctx context.Context, owner, set string) (values map[strin
 		return nil, nil
 	}
 	k, sealed := key(owner, set), map[string]string{}
-	err = s.try(ctx, slow, func(ctx context.Context) (err error) {
-		sealed, err = s.remote.fields(ctx, k)
+	err = s.try(ctx, slow, func(ctx context.Context, c client) (err error) {
+		sealed, err = c.fields(ctx, k)
 		return err
 	})
 	values = map[string][]byte{}
@@ -457,8 +460,8 @@ func (s *Store) Fields(ctx context.Context, owner, set string) (values map[strin
 func (s *Store) AddField(ctx context.Context, owner, set, name string, value []byte, ttl time.Duration) (first bool, err error) {
 	k := key(owner, set)
 	sealed := s.Keys().SealBytes(k+name, value)
-	err = s.try(ctx, slow, func(ctx context.Context) (err error) {
-		first, err = s.remote.addField(ctx, k, name, sealed, ttl)
+	err = s.try(ctx, slow, func(ctx context.Context, c client) (err error) {
+		first, err = c.addField(ctx, k, name, sealed, ttl)
 		return err
 	})
 	return first, err
@@ -467,8 +470,8 @@ func (s *Store) AddField(ctx context.Context, owner, set, name string, value []b
 // Field returns a value of a set of an owner; nil if there is none that can be opened.
 func (s *Store) Field(ctx context.Context, owner, set, name string) (value []byte, err error) {
 	k := key(owner, set)
-	if err = s.try(ctx, slow, func(ctx context.Context) (err error) {
-		value, err = s.remote.field(ctx, k, name)
+	if err = s.try(ctx, slow, func(ctx context.Context, c client) (err error) {
+		value, err = c.field(ctx, k, name)
 		return err
 	}); value == nil || err != nil {
 		return nil, err
@@ -479,5 +482,5 @@ func (s *Store) Field(ctx context.Context, owner, set, name string) (value []byt
 
 // RemoveFields removes values of a set of an owner.
 func (s *Store) RemoveFields(ctx context.Context, owner, set string, names ...string) error {
-	return s.try(ctx, slow, func(ctx context.Context) error { return s.remote.removeFields(ctx, key(owner, set), names) })
+	return s.try(ctx, slow, func(ctx context.Context, c client) error { return c.removeFields(ctx, key(owner, set), names) })
 }
