@@ -120,10 +120,10 @@ func (w *Workspaces) follow() {
 	for fails := 0; w.ctx.Err() == nil; {
 		began := time.Now()
 		err := w.watch()
-		if fails++; err == nil || time.Since(began) > maxPause {
+		if fails++; err == nil && time.Since(began) > askPause {
 			fails = 0
 		}
-		if _, refused := errors.AsType[*Error](err); fails > 1 || refused { // or it is a connection that has ended
+		if _, refused := errors.AsType[*Error](err); refused || err != nil && fails > 1 { // or it is a connection that has ended
 			w.update(func() {
 				if w.failed == nil {
 					w.log.Warn("what becomes of workspaces is not known; those that are ready go on", zap.Error(err))
@@ -154,24 +154,25 @@ func (w *Workspaces) update(change func()) {
 	w.changed = make(chan struct{})
 }
 
-// watch lists the claims, and follows what changes after that as long as the API server says so.
+// watch lists the claims, and follows what changes after that until the API server, or a proxy before it, ends that: both do so when they like,
+// such as when what has changed is forgotten.
 func (w *Workspaces) watch() error {
 	selector := "?labelSelector=" + url.QueryEscape(managedBy+"=toolserver,"+profileLabel+"="+labelOf(w.profile))
 	var list struct {
 		Metadata metadata
-		Items    []*claim
+		Items    []claim
 	}
 	if err := w.api.do(w.ctx, "list", claims, selector, nil, &list); err != nil {
 		return err
 	}
 	w.update(func() {
 		for name, known := range w.claims { // except those that were made since
-			if known.Metadata.number() <= list.Metadata.number() && !slices.ContainsFunc(list.Items, func(c *claim) bool { return c.Metadata.Name == name }) {
+			if known.Metadata.number() <= list.Metadata.number() && !slices.ContainsFunc(list.Items, func(c claim) bool { return c.Metadata.Name == name }) {
 				w.note(name, nil)
 			}
 		}
-		for _, c := range list.Items {
-			w.note(c.Metadata.Name, c)
+		for i := range list.Items {
+			w.note(list.Items[i].Metadata.Name, &list.Items[i])
 		}
 		w.synced, w.failed = true, nil
 	})
@@ -189,14 +190,12 @@ func (w *Workspaces) watch() error {
 			Object claim
 		}
 		switch err := events.Decode(&e); {
-		case err != nil:
-			return err
+		case err != nil, e.Type == "ERROR":
+			return nil
 		case e.Type == "ADDED", e.Type == "MODIFIED":
 			w.update(func() { w.note(e.Object.Metadata.Name, &e.Object) })
 		case e.Type == "DELETED":
 			w.update(func() { w.note(e.Object.Metadata.Name, nil) })
-		case e.Type == "ERROR": // such as that what has changed is forgotten
-			return nil
 		}
 	}
 }

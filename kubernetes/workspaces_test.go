@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 )
 
 // TestSettings holds settings to what Kubernetes accepts.
@@ -52,10 +54,16 @@ func TestSettings(t *testing.T) {
 // api answers as an API server does that has one answer for everything.
 func api(t *testing.T, status int, body string) Settings {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
 		_, _ = w.Write([]byte(body))
-	}))
+	})
+}
+
+// serve returns settings for an API server that answers as h does.
+func serve(t *testing.T, h http.HandlerFunc) Settings {
+	t.Helper()
+	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("t"), 0o600); err != nil {
@@ -86,6 +94,55 @@ func TestErrors(t *testing.T) {
 			_, err = w.Of("token:ann").Wake(t.Context())
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v does not say %q", err, test.want)
+			}
+		})
+	}
+}
+
+// TestWatchesEnd has workspaces claimed though watches end at once, which they do for reasons of the API server and of proxies before it.
+func TestWatchesEnd(t *testing.T) {
+	pod, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pod.Close() })
+	const list = `{"metadata":{"resourceVersion":"7"},"items":[]}`
+	for name, test := range map[string]struct{ list, watch string }{
+		"closed":      {list, ""},
+		"cut off":     {list, `{"type":"ADD`},
+		"expired":     {list, `{"type":"ERROR","object":{"kind":"Status","metadata":{},"status":"Failure","reason":"Expired","code":410}}`},
+		"null events": {list, `null {"type":null,"object":null} {"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}}`},
+		"null claims": {`{"metadata":null,"items":[null,{"metadata":null,"status":null}]}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lists := make(chan bool, 3)
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				body := test.watch
+				if r.Method == http.MethodPost {
+					body = `{"metadata":{"resourceVersion":"8"},"status":{"conditions":[{"type":"Ready","status":"True"}],"sandbox":{"name":"s","podIPs":["127.0.0.1"]}}}`
+				} else if r.Method == http.MethodPatch {
+					body = "{}"
+				} else if !r.URL.Query().Has("watch") {
+					body = test.list
+					select {
+					case lists <- true:
+					default:
+					}
+				}
+				_, _ = w.Write([]byte(body))
+			})
+			s.Port = pod.Addr().(*net.TCPAddr).Port
+			core, warnings := observer.New(zap.WarnLevel)
+			w, err := New(s, "all", zap.New(core))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			for range cap(lists) {
+				<-lists
+			}
+			if _, err = w.Of("token:ann").Wake(t.Context()); err != nil || warnings.Len() > 0 {
+				t.Errorf("%v, with the warnings %v", err, warnings.All())
 			}
 		})
 	}
