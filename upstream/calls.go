@@ -147,11 +147,11 @@ func errorType(err error) string {
 // server: traces that are valid, without baggage, and keys of vendors.
 func withMeta(ctx context.Context, params json.RawMessage) json.RawMessage {
 	meta := call.SessionOf(ctx).Meta
-	traced := telemetry.Parent(meta).IsValid()
+	parent := telemetry.Parent(meta)
 	_ = rawjson.Object(meta, func(name, _ []byte) error {
 		switch key := string(name); {
-		case key == "progressToken", key == "baggage", !traced && (key == "traceparent" || key == "tracestate"),
-			strings.HasPrefix(key, "io.modelcontextprotocol/"), strings.HasPrefix(key, "toolserver/"):
+		case key == "progressToken", key == "baggage", key == "traceparent" && !parent.IsValid(), strings.HasPrefix(key, "io.modelcontextprotocol/"),
+			strings.HasPrefix(key, "toolserver/"), key == "tracestate" && !(parent.IsValid() && parent.TraceState().Len() > 0):
 			meta = rawjson.Without(meta, key)
 		}
 		return nil

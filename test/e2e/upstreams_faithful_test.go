@@ -133,6 +133,12 @@ func TestUpstreamsMeta(t *testing.T) {
 				t.Errorf("%s: %s", method, got)
 			}
 		}
+		for _, state := range []string{"5", "null", `"a"`, `"a=1,a=2"`} { // which servers that are strict reject a call for
+			got := comesTo(c, "tools/call", `{"name":"u__parameters","arguments":{},"_meta":{`+strings.Replace(meta, `"a=1"`, state, 1)+`}}`)
+			if !strings.Contains(got, "traceparent") || strings.Contains(got, "tracestate") {
+				t.Errorf("tracestate %s: %s", state, got)
+			}
+		}
 		for _, request := range [][2]string{
 			{"tools/call", `{"name":"u__meta","arguments":{}}`}, {"resources/read", `{"uri":"search://q"}`}, {"prompts/get", `{"name":"u__plain"}`},
 			{"tools/call", `{"name":"u__return","arguments":{"result":{"content":[],"isError":false,"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x","version":"1"},"a":1}}}}`},
