@@ -76,7 +76,7 @@ func Start(s Settings, name, version string, scraped bool, failed func(error)) (
 		return nil, nil
 	}
 	t, ctx := &Telemetry{version: version, failed: failed, trust: s.TrustParent}, context.Background()
-	headers, err := s.OTLP.headers()
+	headers, err := s.OTLP.Headers()
 	if err != nil {
 		return nil, err
 	}
@@ -144,8 +144,8 @@ func options[O any](s OTLP, path string, headers map[string]string, endpoint fun
 	return all
 }
 
-// headers returns the headers of the file, a line each as NAME: VALUE; nil without one.
-func (o OTLP) headers() (headers map[string]string, err error) {
+// Headers returns the headers of the file, a line each as NAME: VALUE; nil without one.
+func (o OTLP) Headers() (headers map[string]string, err error) {
 	if o.HeadersFile == "" {
 		return nil, nil
 	}

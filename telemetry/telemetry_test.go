@@ -310,11 +310,11 @@ func TestHeaders(t *testing.T) {
 	if err := os.WriteFile(file, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := OTLP{HeadersFile: file}.headers()
+	_, err := OTLP{HeadersFile: file}.Headers()
 	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), file) {
 		t.Error(err)
 	}
-	if _, err := (OTLP{HeadersFile: file + "x"}).headers(); err == nil {
+	if _, err := (OTLP{HeadersFile: file + "x"}).Headers(); err == nil {
 		t.Error("there is no such file")
 	}
 }

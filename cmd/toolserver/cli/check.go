@@ -146,6 +146,9 @@ func (r *checkReport) serving(cfg *config.Loaded) {
 	case cert != nil:
 		r.line(true, "tls", fmt.Sprintf("%s, valid until %s", cfg.Server.TLS.Cert, cert.Leaf.NotAfter.Format(time.DateOnly)))
 	}
+	if _, err := cfg.Telemetry.OTLP.Headers(); err != nil {
+		r.line(false, "telemetry", cfg.Mistake("telemetry", "%v", err).Error())
+	}
 	if cfg.Store.URL != "" {
 		found := "the replicas' store answers"
 		err := cfg.Store.Reach(context.Background())
