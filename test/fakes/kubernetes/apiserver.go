@@ -239,7 +239,7 @@ func (a *APIServer) watch(w http.ResponseWriter, r *http.Request, collection str
 		a.mu.Lock()
 		if seen < a.oldest {
 			a.mu.Unlock()
-			_ = out.Encode(object{"type": "ERROR", "object": object{"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"}})
+			_ = out.Encode(object{"type": "ERROR", "object": object{"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old resource version"}})
 			flush()
 			return
 		}
