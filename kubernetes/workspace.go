@@ -154,7 +154,7 @@ func (s *Workspace) remedy(ctx context.Context, c *claim, reason, message string
 		return nil // the controller is at it
 	}
 	s.of.log.Info("bringing a workspace back", zap.String("claim", s.name), zap.String("reason", reason), zap.String("mode", mode))
-	if err := s.of.set(ctx, c.Status.Sandbox.Name, mode, nil); !is(err, "NotFound") { // or the controller is about to make another
+	if err := s.of.set(ctx, c.Status.Sandbox.Name, mode, nil); !is(err, "NotFound") && !is(err, "Conflict") { // or another one is made, or others write
 		return err
 	}
 	return nil

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -145,6 +147,46 @@ func TestWatchesEnd(t *testing.T) {
 				t.Errorf("%v, with the warnings %v", err, warnings.All())
 			}
 		})
+	}
+}
+
+// TestResumeConflicts waits for a workspace that others write to while it is resumed, such as another endpoint that resumes it, too.
+func TestResumeConflicts(t *testing.T) {
+	pod, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pod.Close() })
+	claim := func(version, ready, reason, ips string) string {
+		return fmt.Sprintf(`{"metadata":{"name":"w-%s","resourceVersion":%q},"status":{"conditions":[{"type":"Ready","status":%q,"reason":%q}],"sandbox":{"name":"s","podIPs":[%s]}}}`,
+			hash("all", "token:ann"), version, ready, reason, ips)
+	}
+	refused := make(chan bool)
+	first := sync.OnceFunc(func() { close(refused) })
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodPatch:
+			w.WriteHeader(http.StatusConflict)
+			_, _ = w.Write([]byte(`{"kind":"Status","status":"Failure","reason":"Conflict","code":409}`))
+			first()
+		case r.URL.Query().Has("watch"):
+			select {
+			case <-refused:
+			case <-r.Context().Done():
+			}
+			_, _ = w.Write([]byte(`{"type":"MODIFIED","object":` + claim("2", "True", "DependenciesReady", `"127.0.0.1"`) + `}`))
+		default:
+			_, _ = w.Write([]byte(`{"metadata":{"resourceVersion":"1"},"items":[` + claim("1", "False", "SandboxSuspended", "") + `]}`))
+		}
+	})
+	s.Port = pod.Addr().(*net.TCPAddr).Port
+	w, err := New(s, "all", zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if _, err := w.Of("token:ann").Wake(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
