@@ -298,12 +298,14 @@ func (s *Store) Mark(ctx context.Context, owner, name string, ttl time.Duration)
 // Marked returns when that was noted last by a replica; zero if it was not. The error says that it is not known.
 func (s *Store) Marked(ctx context.Context, owner, name string) (at time.Time, err error) {
 	k := key(owner, name)
-	if at = s.memory.marked(k); !at.IsZero() || !s.Shared() {
+	if at = s.memory.marked(k); !s.Shared() {
 		return at, nil
 	}
 	err = s.try(ctx, quick, func(ctx context.Context, c client) error {
 		v, err := c.get(ctx, k)
-		at, _ = time.Parse(time.RFC3339Nano, string(v))
+		if elsewhere, _ := time.Parse(time.RFC3339Nano, string(v)); elsewhere.After(at) {
+			at = elsewhere
+		}
 		return err
 	})
 	if s.falls(err) {
