@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ const inCluster = "/var/run/secrets/kubernetes.io/serviceaccount/"
 const (
 	requestTime, maxAnswer = 15 * time.Second, 64 << 20
 	watchTime              = 30 * time.Minute
+	leastPause             = 100 * time.Millisecond // before it is asked again
 )
 
 // client sends requests to the API server, in plain REST: client-go would be 4.8 MB for five verbs.
@@ -63,7 +65,8 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 type Error struct {
 	Verb, Resource  string // those of the request
 	Status          int
-	Reason, Message string // of the Status that came; empty if there was none
+	Reason, Message string        // of the Status that came; empty if there was none
+	After           time.Duration // until it may be asked again, as when it has too much to do; 0 if that would not help
 }
 
 func (e *Error) Error() string {
@@ -132,14 +135,27 @@ func (c *client) send(ctx context.Context, verb string, of resource, name string
 	defer res.Body.Close()
 	var status struct{ Reason, Message string }
 	_ = json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(&status) // what is no Status leaves it empty
-	return nil, &Error{verb, of.plural + "." + of.name(), res.StatusCode, status.Reason, status.Message}
+	e := &Error{verb, of.plural + "." + of.name(), res.StatusCode, status.Reason, status.Message, 0}
+	if after := res.Header.Get("Retry-After"); after != "" {
+		seconds, _ := strconv.Atoi(after)
+		e.After = max(leastPause, time.Duration(seconds)*time.Second)
+	}
+	return nil, e
 }
 
-// do sends a request, and decodes the answer.
+// do sends a request, again where the API server says so, and decodes the answer.
 func (c *client) do(ctx context.Context, verb string, of resource, name string, body, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	res, err := c.send(ctx, verb, of, name, body)
+	for e, busy := errors.AsType[*Error](err); busy && e.After > 0; e, busy = errors.AsType[*Error](err) {
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(e.After):
+			res, err = c.send(ctx, verb, of, name, body)
+		}
+	}
 	if err != nil {
 		return err
 	}

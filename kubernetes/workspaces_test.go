@@ -150,6 +150,27 @@ func TestWatchesEnd(t *testing.T) {
 	}
 }
 
+// TestBusy has an API server that has too much to do, and says when to ask again.
+func TestBusy(t *testing.T) {
+	for _, status := range []int{429, 500, 503} {
+		asked := 0
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			if asked++; asked < 3 {
+				w.Header().Set("Retry-After", "0")
+				w.WriteHeader(status)
+			}
+			_, _ = w.Write([]byte(`{}`))
+		})
+		c, err := newClient(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.do(t.Context(), "create", claims, "", map[string]any{}, &claim{}); err != nil || asked != 3 {
+			t.Errorf("%d: asked %d times: %v", status, asked, err)
+		}
+	}
+}
+
 // TestResumeConflicts waits for a workspace that others write to while it is resumed, such as another endpoint that resumes it, too.
 func TestResumeConflicts(t *testing.T) {
 	pod, err := net.Listen("tcp", "127.0.0.1:0")
