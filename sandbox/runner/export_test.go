@@ -1,6 +1,9 @@
 package runner
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // Text returns what was kept, with a mark where the middle was cut.
 func (o *Output) Text() string {
@@ -9,4 +12,15 @@ func (o *Output) Text() string {
 		return head
 	}
 	return fmt.Sprintf("%s[... %d bytes, %d lines left out ...]%s", head, cut.Bytes, cut.Lines, tail)
+}
+
+// RunAt is [Runner.Run] that calls started when the command has started.
+func (r *Runner) RunAt(ctx context.Context, req Request, started func()) (Result, error) {
+	c, err := r.begin(&req)
+	if err != nil {
+		return Result{}, err
+	}
+	defer r.calls.Done()
+	c.spec.OnStart = started
+	return c.run(ctx)
 }

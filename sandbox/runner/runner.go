@@ -249,6 +249,9 @@ func (c *call) run(ctx context.Context) (Result, error) {
 	r.periods.begin()
 	defer r.periods.end()
 	began := time.Now()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.interrupted(), cancel)() // from before it is started: no interruption of what has started is missed
 	c.live = startLive(c.request.OnOutput)
 	p, err := c.start()
 	if err != nil {
@@ -346,9 +349,6 @@ func (c *call) openPipes() (err error) {
 
 // wait returns when no process of the command is left, or none that can be killed.
 func (c *call) wait(ctx context.Context, p *process.Process, res *Result) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(c.runner.interrupted(), cancel)()
 	timer := time.NewTimer(c.request.Timeout - c.waited)
 	defer timer.Stop()
 	until := func(event <-chan struct{}) bool {

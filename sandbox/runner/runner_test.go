@@ -412,6 +412,14 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+// TestInterruptAtStart interrupts a command at the moment that it has started.
+func TestInterruptAtStart(t *testing.T) {
+	r := newRunner(t, process.MethodGroup, runner.Options{}) // which says so before it returns
+	if res, err := r.RunAt(t.Context(), shell("sleep 1000"), r.Interrupt); err != nil || !res.Canceled {
+		t.Errorf("got %+v %v", res, err)
+	}
+}
+
 func TestInterrupt(t *testing.T) {
 	r := newRunner(t, "", runner.Options{})
 	job, err := r.Start(t.Context(), "somebody", runner.Request{Shell: "echo begun; sleep 1000"})
