@@ -149,7 +149,8 @@ func TestWebFetchSize(t *testing.T) {
 			t.Errorf("%s: the site could write %d bytes", name, n)
 		}
 	}
-	if grown := c.peak() - before; grown > 64<<10 {
+	// Pages take some 50 MB until they are collected, more where that comes late; the sites have a gigabyte each.
+	if grown := c.peak() - before; grown > 128<<10 {
 		t.Errorf("memory grew by %d kB", grown)
 	}
 	c.ping()
