@@ -15,28 +15,27 @@ import (
 	"github.com/toolserver/toolserver/upstream"
 )
 
-// OpenDesk returns where people decide about calls who are not at the client, as a server with the configuration has it. The caller leaves it.
-func OpenDesk(cfg *config.Loaded) (desk *approval.Desk, leave func(), err error) {
-	keys, err := config.Keys(cfg)
-	if err != nil {
-		return nil, nil, err
+// OpenDesk returns where people decide about calls who are not at the client, of servers with the configuration. One may be this process. The caller leaves it.
+func OpenDesk(cfg *config.Loaded, serves *App) (desk *approval.Desk, leave func(), err error) {
+	st, leave := store.New(), func() {}
+	if serves != nil {
+		st = serves.exec.Store // whose keys change with the configuration
+	} else {
+		keys, err := config.Keys(cfg)
+		if err != nil {
+			return nil, nil, err
+		}
+		useKeys(st, keys)
+		if leave, err = st.Join(cfg.Store); err != nil {
+			return nil, nil, cfg.Mistake("store.url", "%v", err)
+		}
 	}
-	st := store.New()
-	useKeys(st, keys)
-	if leave, err = st.Join(cfg.Store); err != nil {
-		return nil, nil, cfg.Mistake("store.url", "%v", err)
-	}
-	return deskIn(cfg.Policy().StateDirectory, st), leave, nil
-}
-
-func deskIn(state string, st *store.Store) *approval.Desk {
-	return approval.Open(sandbox.NewState(state, "approvals").Directory, st)
+	return approval.Open(sandbox.NewState(cfg.Policy().StateDirectory, "approvals").Directory, st), leave, nil
 }
 
 // newApprovals returns what has calls ask people elsewhere, under a configuration.
 func newApprovals(a *App, cfg *config.Loaded, box *tools.Sandbox) *call.Approvals {
-	const maxHooks = 32 // requests that the webhook is being told of
-	hook, hooks := cfg.Approvals.Webhook, make(chan struct{}, maxHooks)
+	hook, hooks := cfg.Approvals.Webhook, make(chan struct{}, 32) // requests that it is being told of
 	tell := func(r approval.Request) {
 		u, err := url.Parse(hook.URL)
 		if err == nil {
@@ -59,5 +58,6 @@ func newApprovals(a *App, cfg *config.Loaded, box *tools.Sandbox) *call.Approval
 			a.journal.log.Warn("the webhook of approvals is not told: it is too slow", zap.String("approval", r.ID))
 		}
 	}
-	return &call.Approvals{Settings: cfg.Approvals, Desk: deskIn(box.Policy.StateDirectory, a.exec.Store), Asked: asked}
+	desk, _, _ := OpenDesk(cfg, a) // nothing of this process's own fails
+	return &call.Approvals{Settings: cfg.Approvals, Desk: desk, Asked: asked}
 }

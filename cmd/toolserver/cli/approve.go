@@ -59,7 +59,7 @@ func approveCommand(g *globals) *cobra.Command {
 			if len(args) == 0 && answer != "" {
 				return usage(errors.New("ID is required; toolserver approve lists what waits"))
 			}
-			desk, leave, err := app.OpenDesk(a.Config())
+			desk, leave, err := app.OpenDesk(a.Config(), nil)
 			if err != nil {
 				return err
 			}

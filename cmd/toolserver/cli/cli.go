@@ -26,22 +26,22 @@ import (
 	"github.com/toolserver/toolserver/domain"
 )
 
-// gcPercent trades a few megabytes of memory for faster calls. It is set first: what
-// packages allocate in their initialization would otherwise start a collection
-// in the middle of the start.
+// gcPercent trades a few megabytes of memory for faster calls. It is set first: what packages allocate in their initialization would otherwise
+// start a collection in the middle of the start.
 const gcPercent = 400
 
-// memoryLimit makes the garbage collector work harder above it: a burst of long
-// messages would otherwise leave five times the memory it needs.
+// memoryLimit makes the garbage collector work harder above it: a burst of long messages would otherwise leave five times the memory it needs.
 const memoryLimit = 256 << 20
 
-// limitMemory sets the limit again after each collection: of a server that needs more, as
-// for the workspaces of thousands of people, the collector would otherwise never rest.
-func limitMemory() {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	debug.SetMemoryLimit(int64(max(memoryLimit, live[0].Value.Uint64()/2*3)))
-	runtime.AddCleanup(new(struct{ _ *byte }), func(struct{}) { limitMemory() }, struct{}{}) // unreachable: cleaned up by the next
+// limitMemory limits memory to half as much again as what is live, and sets that again after each collection: of a server that
+// needs more, as for the workspaces of thousands of people, the collector would otherwise never rest.
+func limitMemory(live uint64) {
+	debug.SetMemoryLimit(int64(max(memoryLimit, live/2*3)))
+	runtime.AddCleanup(new(struct{ _ *byte }), func(struct{}) { // unreachable: cleaned up by the next collection
+		now := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(now)
+		limitMemory(now[0].Value.Uint64())
+	}, struct{}{})
 }
 
 // Run runs the program and returns its exit code. Commands are started by this
@@ -50,7 +50,7 @@ func limitMemory() {
 func Run(ctx context.Context, args []string, std app.Streams, p app.Program) int {
 	debug.SetGCPercent(gcPercent)
 	if os.Getenv("GOMEMLIMIT") == "" {
-		limitMemory()
+		limitMemory(0)
 	}
 	p.Version = cmp.Or(p.Version, "dev")
 	g := newGlobals(std, p)

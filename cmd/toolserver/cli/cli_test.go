@@ -236,7 +236,7 @@ func TestNoDirectory(t *testing.T) {
 
 // TestMemoryLimitFollows holds more than the limit: the collector gets room for half as much again.
 func TestMemoryLimitFollows(t *testing.T) {
-	limitMemory()
+	limitMemory(0)
 	held := make([]byte, 2*memoryLimit) // never written to, so that the system gives no memory for it
 	for deadline := time.Now().Add(time.Minute); debug.SetMemoryLimit(-1) < 3*memoryLimit; runtime.GC() {
 		if time.Now().After(deadline) {

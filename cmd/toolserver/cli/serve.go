@@ -145,7 +145,7 @@ func openConsole(ctx context.Context, g *globals, cfg *config.Loaded, address st
 	if err != nil {
 		return nil, err
 	}
-	desk, leave, err := app.OpenDesk(cfg)
+	desk, leave, err := app.OpenDesk(cfg, a)
 	if err != nil {
 		l.Close()
 		return nil, err
